@@ -1,6 +1,6 @@
 """The options of recordings, each declared once for the command line, the Python API and the core.
 
-    Setting("rate", "profile trace lines", "look N times a second what runs", metavar="N", read="whole")
+    Setting("rate", "profile trace lines", "sample N times a second", metavar="N", read="whole")
 
 `seismo profile --rate 100`, `seismo.profile(rate=100)` and `_core.start(rate=100)` follow from it. What a file can
 set for coverage is coverage.py's, and seismo.coverage.settings has it. Nothing is imported: programs wait for this at

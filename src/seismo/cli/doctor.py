@@ -137,7 +137,7 @@ BUGS = (
         "156371",
         _in(((3, 14, 0), (3, 14, 7)), ((3, 15, 0), (3, 15, 0))),
         "the reference tracer does not receive the deaths of objects in deeply nested containers",
-        "says so in every recording of objects",
+        "notes this in every recording of objects",
     ),
     Bug(
         "157900",

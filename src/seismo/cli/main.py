@@ -38,7 +38,7 @@ VERBS = {
     "view": "show recordings in a browser, and the timeline of a trace",
     "info": "show what a file is and what it contains",
     "query": "ask recordings in SQL: their tables, and every call of a trace",
-    "mcp": "answer agents about recordings: a Model Context Protocol server",
+    "mcp": "serve recordings to agents: a Model Context Protocol server",
     "export": "write a recording, or a part of a trace, in another tool's format",
     "merge": "combine several recordings into one",
     "diff": "show what changed between two recordings",

@@ -179,7 +179,7 @@ def _check_format(args: argparse.Namespace) -> None:
 
 
 def _options(args: argparse.Namespace) -> Options:
-    """Return the options for the report."""
+    """Return the options as the report expects them."""
     from dataclasses import fields
 
     from seismo.report.options import Options

@@ -38,7 +38,7 @@ def main() -> None:
     sys.argv[:] = args
     outfile = None if options.outfile is None else os.path.abspath(options.outfile)  # the program may change folders
     if outfile is not None and not _may_be_written(outfile):
-        parser.error(f"{outfile} is there already and holds no statistics: name another file with -o, or remove it")
+        parser.error(f"{outfile} exists and holds no statistics: name another file with -o, or remove it")
     code, names = _load_module(args[0]) if options.module else _load_script(args[0])
     from seismo.cprofile import runctx
 

@@ -54,7 +54,7 @@ def answer(rows: list[dict[str, Any]], more: str, **others: Any) -> dict[str, An
         kept.append(row)
     found = {**others, "note": NOTE, "data": kept}
     if len(kept) < len(rows):
-        found["left_out"] = f"{len(rows) - len(kept)} rows had no room; {more}"
+        found["left_out"] = f"{len(rows) - len(kept)} rows did not fit; {more}"
     return found
 
 
@@ -63,7 +63,7 @@ def text_answer(text: str, **others: Any) -> dict[str, Any]:
     found = {**others, "note": NOTE, "text": text}
     if len(text) > MOST:
         found["text"] = text[: text.rfind("\n", 0, MOST) + 1 or MOST]
-        found["left_out"] = "the rest of the text had no room"
+        found["left_out"] = "the rest of the text did not fit"
     return found
 
 

@@ -119,8 +119,7 @@ def _add_check(add: Callable[..., None]) -> None:
     add(
         "--seismo-check",
         action="store_true",
-        help="count the calls and lines of the tests, twice, and fail if they have become more than what they are "
-        "compared with; exact counts, not times",
+        help="count the calls and lines of the tests in two runs, and fail if there are more than before",
     )
     add(
         "--seismo-against",

@@ -395,7 +395,7 @@ def from_json(text: str) -> object:
     except StopIteration:
         end = -1
     if end != len(text):
-        raise ValueError("this is no JSON")
+        raise ValueError("this is not JSON")
     return value
 
 

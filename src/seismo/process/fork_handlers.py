@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 _locks: list[ref[RLock]] = []
 
-# Sessions come first: those whose threads are all missing leave their recorders. Then the recorders decide whether to
-# go on. Last comes code that begins a recording in the child.
+# Sessions come first: a session leaves its recorder if none of its threads exist in the child. Then each recorder
+# continues or stops. Code that begins a recording in the child comes last.
 USERS, RECORDERS, LAST = range(3)
 _hooks: tuple[list[Callable[[], None]], ...] = ([], [], [])
 

@@ -116,7 +116,7 @@ def merge_folder(recording: str, folder: str, taken: TakenParts | None = None, g
                 parts.append(path)
             merged.append(path)
         except Exception as error:  # noqa: BLE001  one unreadable part must not lose the others
-            messages.append(f"the recording of a child is left where it is: {error}")
+            messages.append(f"a child's recording cannot be merged, and stays in its file: {error}")
             losses.append(_loss("child-unread", 1, path))
     if alive:
         messages.append(

@@ -4,7 +4,7 @@ Ctrl-C. The user wants to interrupt the program, which has not begun. A Keyboard
 seismo's frames, leave an empty recording, or be lost in a call from C. So the signal is blocked during the start, which
 takes some hundredths of a second. It is not blocked while the program's text is read and compiled, which may take long.
 
-Lazy imports (3.15): seismo.original_builtins has the reason.
+Lazy imports (3.15). The docstring of seismo.original_builtins has the reason.
 """
 
 from __future__ import annotations

@@ -195,9 +195,7 @@ class Objects(Reported, RecordingSession):
         else:
             raise UsageError("nothing is recorded yet", hint="use it first: with seismo.objects() as r: ...")
         if self._settings.get("objects") == "types":
-            raise UsageError(
-                "only types are counted here", hint="seismo.objects() without objects='types' knows survivors"
-            )
+            raise UsageError("only types are counted here", hint="leave out objects='types' to track survivors")
         end = last if until is None else self._mark(until)
         if self._depth:
             alive = _core.objects_alive(first, end)

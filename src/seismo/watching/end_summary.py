@@ -35,7 +35,7 @@ def summary(watch: ActiveWatch) -> list[str]:
     if watch.masked:
         lines.append("values that look secret are shown as ***; to see them: --show-secrets")
     if watch.lost:
-        lines.append(f"{watch.lost:,} were lost: out of memory or stack, or showing them failed")
+        lines.append(f"{watch.lost:,} matches were lost: out of memory or stack, or showing them failed")
     if watch.failed:
         lines.append(f"the watch ended early because its action failed: {watch.failed}")
     return lines

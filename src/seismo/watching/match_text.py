@@ -211,7 +211,7 @@ class Writer:
         return f"{printable(self.short(file))}:{line}"
 
     def short(self, file: str) -> str:
-        """Return the path relative to the current folder if it is below it, or to site-packages, else unchanged."""
+        """Return the path without the current folder or the folder site-packages, if it begins with one of them."""
         if self._folder and file.startswith(self._folder):
             return file[len(self._folder) :]
         for folder in ("/site-packages/", "/dist-packages/"):

@@ -156,7 +156,7 @@ class Timed(CellResult):
             return
         program = timed_program(recording)
         if not program.lines:
-            paper.line("nothing of it ran")
+            paper.line("none of these lines ran")
             return
         write_sources(paper, program, LinesView(limit=self.limit, files=None, share=0.0, times=self.time))
 

@@ -200,7 +200,7 @@ def _function(shell: Any, text: str) -> CodeType:
         value = value.fget if isinstance(value, property) else value.__func__
     code: CodeType | None = getattr(inspect.unwrap(value) if callable(value) else value, "__code__", None)
     if code is None:
-        raise UsageError(f"-f {text} is no Python function", hint="it takes a function or method")
+        raise UsageError(f"-f {text} is not a Python function", hint="it takes a function or method")
     return code
 
 

@@ -82,9 +82,7 @@ class Front:
         if config.option.help or config.option.version or config.option.collectonly:
             return None
         if any(not isinstance(plugin, str) for plugin in given.plugins or ()):
-            raise pytest.UsageError(
-                "--seismo-check starts another pytest, which plugins that are objects do not survive"
-            )
+            raise pytest.UsageError("--seismo-check starts another pytest, which cannot get plugins that are objects")
         command = [*interpreter(), *map(str, given.args)]
         return subprocess.call(command, cwd=given.dir, env={**os.environ, "PYTHONHASHSEED": "0"})
 
@@ -294,7 +292,7 @@ class Main(Again):
             old.again(passed, None)
             common = {name for name in old.runs[0].tests if name in passed}
             if not common:
-                raise CheckError(f"no test is there at {self.revision}, too", hint="was everything renamed?")
+                raise CheckError(f"none of these tests exists at {self.revision}", hint="was everything renamed?")
             new.add(self.folder, common)
             for side in (new, old):
                 side.again(common, 0)
@@ -328,7 +326,7 @@ class Main(Again):
         outcome.worse_decides = True
         outcome.explain(found, OPTIONS)
         if not sums:
-            outcome.remarks.append("not all tests of the baseline ran: only single tests are held against their limits")
+            outcome.remarks.append("not all tests of the baseline ran, so only the limits of single tests apply")
 
     def _limits_of(self, old: Measurement, new: Measurement, outcome: Outcome, sums: bool) -> list[Limit]:
         """Return the given limits, or else the default limits on quantities that both sides have counted."""

@@ -8,9 +8,9 @@ holds as many objects as before. None of these holds objects of every run, but a
 Only the inside of a run is recorded, as an interval of birth numbers. Between the runs, recording is disabled on this
 thread, so that objects of pytest and of this file are left out. Deaths are always recorded.
 
-A test runs through its item's own runtest(). So methods of TestCase get their setUp and tearDown each time, and a
-plugin's event loop is used. Fixtures are set up once; those of pytest are reset between the runs (rerun.py). Objects
-that pytest creates while it runs a test are left out.
+Each run calls the item's runtest(). So methods of TestCase get their setUp and tearDown each time, and a plugin's event
+loop is used. Fixtures are set up once; those of pytest are reset between the runs (rerun.py). Objects that pytest
+creates while it runs a test are left out.
 """
 
 from __future__ import annotations

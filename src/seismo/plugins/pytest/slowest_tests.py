@@ -290,7 +290,7 @@ def write(paper: Paper, recording: Recording, limit: int) -> None:
     _write_tests(paper, cells, limit)
     own = suite.heaviest(lambda one: text.rank(one.own_ns, one.own_error_ns))
     shown = _large(own[:limit], lambda one: one.own_ns, cells)
-    title = "Functions of several tests, by own time", "a library's with all that it calls"
+    title = "Functions of several tests, by own time", "libraries with their callees"
     _write_table(paper, title, OF_FUNCTIONS, ["own", "error", "own %", "tests", "calls"], shown, cells)
     paper.cut_short(len(own) - len(shown), "function", "" if len(shown) == limit else "each below 1 %")
     _write_around(paper, cells)

@@ -50,7 +50,7 @@ def full_name(module: str, name: str) -> str:
 
 
 class SurvivorRow:
-    """Live objects of one type that one line made on one call path.
+    """Live objects of one type that were created by one line, on one call path.
 
     type: with its module. function: MODULE:QUALNAME of the function that made them, or "" if no Python function did.
     path: such names from the outermost call on, or () unless call paths are recorded. bytes: the size by the type.
