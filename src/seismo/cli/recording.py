@@ -98,7 +98,7 @@ class RecordingVerb(Verb):
 
 
 class PlainVerb:
-    """A substitute for the module of a verb whose options are all declared in seismo.options."""
+    """A substitute for a verb's module, for a verb whose options are all declared in seismo.options."""
 
     def __init__(self, kind: str) -> None:
         entry = recording_kinds.KINDS[kind]

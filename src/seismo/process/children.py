@@ -404,7 +404,7 @@ def _fork_only(process: Process) -> None:
 
 
 def abandon() -> None:
-    """Drop the recording of a followed process that turns out to be a `seismo profile`, which records itself."""
+    """Drop the recording that a parent's --children began in this process, because the process records itself."""
     global _followed
     if _followed is None:
         return

@@ -18,7 +18,7 @@ class RecorderUsers:
 
     def __init__(self, after_fork: Callable[[int], None]) -> None:
         """Register a fork handler. after_fork: called in a forked child with -1 (continue in memory) or -2 (stop)."""
-        # Held while users come and go; re-entrant because a signal handler may open a session in between.
+        # The lock guards _all. It is re-entrant, because a signal handler may open a session while it is held.
         self._lock = fork_handlers.new_lock()
         self._all: list[object] = []  # sessions; None stands for the recording of the whole process
         self._changing = False  # True while a thread starts or stops the recorder, or did so when this child was forked

@@ -48,7 +48,7 @@ class Program:
         self.what = what
         self.args = args
         self.text = b""
-        self.importable = kind == "script" and _importable(self.full)  # a folder or an archive runs by its __main__.py
+        self.importable = kind == "script" and _importable(self.full)  # True for a folder or archive with a __main__.py
 
     @property
     def full(self) -> str:

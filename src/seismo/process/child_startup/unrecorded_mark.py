@@ -1,7 +1,7 @@
 """The mark of a process that could not be recorded, in the folder of the parts.
 
-The mark is all that the recording has of such a process. So this file needs only the standard library of any Python
-since 2.7. sitecustomize, beside this file, runs it as text.
+Such a process may be any Python since 2.7, so this file needs only the standard library. sitecustomize, beside this
+file, runs it as text.
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls

@@ -27,7 +27,7 @@ SAMPLE = 20  # the most survivors of a site to examine
 _SHOWN = 20  # the most rows in a text
 _FLAGS = {2: "again, higher up", 4: "not followed further", 8: "nobody found"}
 
-# Types of objects that define a program; that these live is expected.
+# Types of objects that make up a program, such as functions. These are expected to stay alive.
 _OF_TEXT = {
     "function",
     "code",
@@ -39,7 +39,7 @@ _OF_TEXT = {
     "staticmethod",
     "getset_descriptor",
 }
-# Values. A quarter as many objects of other types are asked about first, as a report has them first
+# Types of values. Objects of other types count four times in the choice of what to search, as in a report
 # (seismo.report.objects.columns).
 _VALUES = {"bool", "bytes", "complex", "float", "int", "str"}
 
