@@ -111,12 +111,7 @@ OPTIONS = (
 )
 
 
-class _Check(Verb):
-    """The verb `check`, which runs the program in child processes."""
-
-    def __init__(self) -> None:
-        usage = "seismo check [options] SCRIPT|-m MODULE|-c CODE [ARGS...]"
-        super().__init__("check", usage, __doc__ or "", OPTIONS)
+VERB = Verb("check", "seismo check [options] SCRIPT|-m MODULE|-c CODE [ARGS...]", __doc__ or "", OPTIONS)
 
 
 def main(words: list[str]) -> int:
@@ -125,11 +120,10 @@ def main(words: list[str]) -> int:
         from seismo.cli import check_child
 
         return check_child.main(words[1:])
-    verb = _Check()
     try:
-        given, program = verb.read(words)
+        given, program = VERB.read(words)
         if program is None:
-            return verb.help()
+            return VERB.help()
         if program.kind == "stdin":
             raise UsageError(
                 "a check runs the program several times, so it cannot be read from standard input", hint="name a file"
@@ -142,9 +136,6 @@ def main(words: list[str]) -> int:
             sys.stderr.buffer.write(output)
             sys.stderr.buffer.flush()
         return failed(error)
-
-
-VERB = _Check()
 
 
 class _Checking:

@@ -9,32 +9,28 @@ from __future__ import annotations
 
 import os
 import sys
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from collections.abc import Callable
-    from typing import Any
 
 _SOME_C = "a C function"  # shown for a hook whose owner cannot be identified
 # Purposes that Python's documentation reserves.
 TOOL_IDS = {0: "debuggers", 1: "coverage", 2: "profilers", 5: "optimizers"}
 
 
-class Bug:
+class Bug(NamedTuple):
     """A known bug of CPython.
 
     `gh` is its issue, or "" if there is none. `affects` takes a version (major, minor, micro). `does` is seismo's
     reaction to the effect.
     """
 
-    __slots__ = ("affects", "does", "effect", "gh")
-
-    def __init__(self, gh: str, affects: Callable[[tuple[int, int, int]], bool], effect: str, does: str) -> None:
-        self.gh = gh
-        self.affects = affects
-        self.effect = effect
-        self.does = does
+    gh: str
+    affects: Callable[[tuple[int, int, int]], bool]
+    effect: str
+    does: str
 
 
 def _in(*ranges: tuple[tuple[int, int, int], tuple[int, int, int]]) -> Callable[[tuple[int, int, int]], bool]:

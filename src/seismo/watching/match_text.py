@@ -24,29 +24,17 @@ if TYPE_CHECKING:
 
 _MOST_INDENT = 40  # the deepest level that is indented; deeper ones have a number instead
 
-_SIGNS = {
-    "call": "▸",
-    "end": "◂",
-    "whole": "●",
-    "raise": "✗",
-    "line": "│",
-    "yield": "◦",
-    "to": "→",
-    "rule": "──",
-    "at": "↑",
-    "micro": "µs",
-}
-_ASCII = {
-    "call": ">",
-    "end": "<",
-    "whole": "*",
-    "raise": "!",
-    "line": "|",
-    "yield": "~",
-    "to": "->",
-    "rule": "--",
-    "at": "^",
-    "micro": "us",
+_SIGNS = {  # each as drawn, and in ASCII
+    "call": ("▸", ">"),
+    "end": ("◂", "<"),
+    "whole": ("●", "*"),
+    "raise": ("✗", "!"),
+    "line": ("│", "|"),
+    "yield": ("◦", "~"),
+    "to": ("→", "->"),
+    "rule": ("──", "--"),
+    "at": ("↑", "^"),
+    "micro": ("µs", "us"),
 }
 _STYLES = {
     "time": "2",
@@ -64,7 +52,7 @@ _STYLES = {
 def is_ours(begin: bytes) -> bool:
     """Return True if a file that begins with these bytes holds such text: a header line, or a time and a sign."""
     first = begin.decode("utf-8", "replace").partition("\n")[0]
-    if first.startswith((f"{_SIGNS['rule']} thread ", f"{_SIGNS['rule']} task ")):
+    if first.startswith(("── thread ", "── task ")):
         return True
     time, _, rest = first.strip().partition("  ")
     return time[:1] == "+" and time[-5:-4] == "." and bool(rest)
@@ -79,7 +67,7 @@ class Writer:
 
     def __init__(self, coloured: bool = False, ascii_only: bool = False) -> None:
         self.coloured = coloured
-        self.signs = _ASCII if ascii_only else _SIGNS
+        self.signs = {name: signs[ascii_only] for name, signs in _SIGNS.items()}
         self.ascii_only = ascii_only
         self._last: tuple[str, str] | None = None
         self._folder = _folder()
