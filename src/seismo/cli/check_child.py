@@ -4,7 +4,7 @@ seismo check --counted calls -o calls.seismo --lines lines.seismo SCRIPT
 seismo check --counted births -o objects.seismo SCRIPT
 
 Every process that the program starts or forks writes files of its own, its parts of the recordings into the folder
-calls.seismo.parts. They are not merged, because seismo.check.counted_runs reads all of them. So programs that are
+calls.seismo.parts. The parts are not merged, because seismo.check.counted_runs reads all of them. So programs that are
 started by exec are counted as well.
 """
 

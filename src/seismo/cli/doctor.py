@@ -1,8 +1,8 @@
 """Shows which hooks this interpreter offers and which ones seismo would use.
 
-It shows the kind of interpreter, the sources of events and why each of them can or cannot be used, and which tools
-hold the interpreter's hooks. It also shows the clock and its cost, the known bugs of this version that affect a
-recording, and the time that it takes to start a recording.
+The output has the kind of interpreter, the sources of events with reasons why they can or cannot be used, and the tools
+that hold the interpreter's hooks. The clock and its cost, the known bugs of this version, and the time to start a
+recording follow.
 """
 
 from __future__ import annotations

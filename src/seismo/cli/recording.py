@@ -69,7 +69,7 @@ def settings_of(given: Given, _program: Program | None = None) -> dict[str, obje
 
 
 class RecordingVerb(Verb):
-    """A verb that records a program. It has the options of all such verbs and its own.
+    """A verb that records a program. Such verbs share some options, to which each adds its own.
 
     `kind` is the name of the kind in files. `name` is the verb's, by default that of the kind. `settings(given,
     program)` returns the recorder's settings, by default the given options; it may raise SeismoError.
@@ -120,7 +120,7 @@ class RecordedRun:
 
     `given` are the options, of which output, force, quiet and children are used here. `settings` are the recorder's.
     `summary(file, screen)` reports on the recording, a path or bytes, at the end. With `always`, it is called even if
-    nothing can be written (screen.fd is -1). It may return an exit status for a program that ends with 0.
+    nothing can be written (screen.fd is -1). summary() may return an exit status for a program that ends with 0.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""A replacement for cProfile with the same interface and output. It is correct with threads, and cheaper.
+"""A replacement for cProfile with the same interface and output: correct with threads, and cheaper.
 
     import seismo.cprofile as cProfile
 

@@ -1,9 +1,9 @@
 """The pytest plugin of seismo: options to cover, profile and check tests, markers and fixtures.
 
 Pytest loads this file in every run (entry point pytest11), so it contains only declarations. The recording plugins
-(pytest.cover, pytest.profile, pytest.check) are imported on request in pytest_load_initial_conftests. That is before
-conftest files and most plugins, so that their imports are recorded. Support for objects (pytest.leaks_marker,
-pytest.objects_fixture) is imported by the first test that is marked or uses the fixture.
+(pytest.cover, pytest.profile, pytest.check) are imported on request in pytest_load_initial_conftests. This hook runs
+before conftest files and most plugins are loaded, so that their imports are recorded. Support for objects
+(pytest.leaks_marker, pytest.objects_fixture) is imported by the first test that is marked or uses the fixture.
 """
 
 from __future__ import annotations

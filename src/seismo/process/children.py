@@ -47,8 +47,8 @@ class Process:
     The first one's file is the recording. parts: the folder of --children, or "". quiet: print nothing.
 
     at_end: called with the recording after the recorders stopped, except in forked children, which only close their
-    files. It finishes the recording, and returns the exit status for a program that ends with 0. went_on: called with
-    the recording if at_end was called for an exec that then failed.
+    files. at_end finishes the recording, and returns the exit status for a program that ends with 0. went_on: called
+    with the recording if at_end was called for an exec that then failed.
 
     has_over: True if over() will be called. prepare: loads what at_end needs, before the program gives up its root
     directory or its privileges. heir: True if the program that this process becomes by exec merges the parts.
@@ -419,8 +419,8 @@ def _watch_pools(flush: Callable[[], None], load: bool = False) -> None:
     """Write a pool worker's part before multiprocessing can kill it.
 
     A pool kills its workers after the last result, while they wait for work. So a worker writes its part before it
-    waits. It also writes before it returns a result, unless writing takes too much of its time. load: import
-    multiprocessing.queues, which a spawned process will import anyway.
+    waits, and before it returns a result unless writing takes too much time. load: import multiprocessing.queues, which
+    a spawned process will import anyway.
     """
     if load:
         import multiprocessing.queues  # noqa: F401  the import fills sys.modules

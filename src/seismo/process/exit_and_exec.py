@@ -9,11 +9,11 @@ before the call, and recording goes on if the call returns. The summary and the 
 so they are made only if the exec is likely to succeed.
 
 Starts. With --children, child processes are reached through their environment. PYTHONPATH begins with a folder of
-seismo that has a sitecustomize (see child_startup/). SEISMO_CHILDREN has the settings and the folder of the parts. Both
-are set in the C environment, which new processes inherit, and not in os.environ. So the program does not see them, and
-the children remove them. They are also added to an explicit environment that a program passes to a child. Interpreters
-started with -E, -I or -S are not reached. A .pth file is not used, because it would run in every process of the
-installation, recorded or not.
+seismo that has a sitecustomize (see child_startup/). SEISMO_CHILDREN has the settings and the folder of the parts. The
+two variables are set in the C environment, which new processes inherit, and not in os.environ. So the program does not
+see them, and the children remove them. If a program passes an explicit environment to a child, the variables are added
+to it. Interpreters started with -E, -I or -S are not reached. A .pth file is not used, because it would run in every
+process of the installation, recorded or not.
 """
 
 from __future__ import annotations

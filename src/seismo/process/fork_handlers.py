@@ -1,7 +1,7 @@
 """Handlers for forked children, which lack the threads that held locks or were inside `with` blocks.
 
-The interpreter calls _after_fork() in the child. It frees the locks, and then calls the registered hooks in the order
-of USERS, RECORDERS, LAST.
+The interpreter calls _after_fork() in the child. This function frees the locks, and then calls the registered hooks in
+the order of USERS, RECORDERS, LAST.
 """
 
 from __future__ import annotations

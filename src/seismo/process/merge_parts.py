@@ -1,8 +1,8 @@
 """The end of a recording of several processes: their parts become one file.
 
 The merge waits a moment for processes that still run. After that their parts remain, and so does the folder. The merged
-file lists as losses the processes that could not be recorded and left a mark (child_startup/unrecorded_mark.py), parts
-that could not be read, and processes that still ran.
+file lists three kinds of losses: processes that left a mark because they could not be recorded
+(child_startup/unrecorded_mark.py), unreadable parts, and processes that still ran.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _MOVES = 5  # attempts to copy a file while another thread may write to it
 class TakenParts:
     """The parts that were merged before an exec, kept in case the exec fails and the recording continues.
 
-    They are kept in one file without a name, which vanishes if the exec succeeds.
+    The parts are kept in one file without a name, which vanishes if the exec succeeds.
     """
 
     def __init__(self) -> None:

@@ -5,9 +5,10 @@ others, as daemons do. So seismo's descriptor is moved to the top of the allowed
 exec. Before each write, the writer checks that it is still the same file. If the program has closed it, `finish` writes
 the whole recording once more, to its original path.
 
-The file. It is created exclusively, is readable only by its owner, and is never created through a dangling link. It is
-locked while it is written, so that a second run cannot write into it. The recorder may put a new file in its place when
-most of it is outdated (native/file/writer_renew.c): the descriptor's number stays, the file's identity changes.
+The file. The file is created exclusively, is readable only by its owner, and is never created through a dangling link.
+While the file is written, it is locked, so that a second run cannot write into it. When most of the file is outdated,
+the recorder may replace it by a new one (native/file/writer_renew.c). The number of the descriptor stays the same, and
+the identity of the file changes.
 """
 
 from __future__ import annotations

@@ -5,13 +5,13 @@ through seismo's frames to the interpreter's top level. So SystemExit, the exit 
 threads, atexit handlers and the flushing of files need no imitation. Three things are arranged:
 
 - The program's first frame looks like the bottom of the stack (hub/hidden_frames.h).
-- Just before an exception leaves us, sys.excepthook is replaced by a hook that takes our frames off the traceback,
-  restores the program's hook and calls it. The interpreter's own hook is not recorded.
-- Our own end (stop the engine, finish the file, write the summary) is the first atexit handler to be registered and
-  so the last to run: the program's handlers and its threads are recorded. os._exit and os.exec* skip atexit handlers,
-  so process.exit_and_exec is notified before them.
+- Just before an exception leaves this module, sys.excepthook is replaced. The new hook removes seismo's frames from the
+  traceback, restores the program's hook and calls it. The interpreter's own hook is not recorded.
+- seismo's own end (stop the engine, finish the file, write the summary) is the first atexit handler to be registered.
+  So it runs last, after the program's threads and handlers. os._exit and os.exec* skip atexit handlers, so
+  process.exit_and_exec is notified before them.
 
-Why not start the program in a fresh interpreter: a second start-up costs more than all the rest together.
+The program does not run in a fresh interpreter, because a second start would cost more than all the rest together.
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 
 Ctrl-C. The user wants to interrupt the program, which has not begun. A KeyboardInterrupt during the start would show
 seismo's frames, leave an empty recording, or be lost in a call from C. So the signal is blocked during the start, which
-takes some hundredths of a second. It is not blocked while the program's text is read and compiled, which may take long.
+takes some hundredths of a second. SIGINT is not blocked while the program's text is read and compiled, which may take
+long.
 
 Lazy imports (3.15). The docstring of seismo.original_builtins has the reason.
 """

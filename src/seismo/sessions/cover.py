@@ -3,7 +3,7 @@
 The recorder of coverage runs independently of a profile and of watches. A process has one such recorder. The first
 session starts it. A session that begins while it runs (under `seismo cover`, or inside another session) is a part of
 that recording. The recorder reports a line only once, so a part cannot be the difference of two states. Instead each
-part has a context, which is active while the part runs. It records which lines ran, but not how often.
+part has a context, which is active while the part runs. A part records which lines ran, but not how often.
 """
 
 from __future__ import annotations

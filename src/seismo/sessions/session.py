@@ -1,7 +1,8 @@
-"""The base of all sessions, which are `with` blocks or decorated functions. They may nest, overlap and span threads.
+"""The base of all sessions, which are `with` blocks or decorated functions.
 
-A session begins when the first call or block enters it, and ends when the last one leaves it. There are two kinds:
-`recording_session` has the sessions that make a recording, `watch` the one that reports matches.
+Sessions may nest, overlap and span threads. A session begins when the first call or block enters it, and ends when the
+last one leaves it. There are two kinds: `recording_session` has the sessions that make a recording, `watch` the one
+that reports matches.
 """
 
 from __future__ import annotations

@@ -145,8 +145,8 @@ def trace(
         with seismo.trace(output="block.seismo") as t: ...     t.recording
         @seismo.trace                                          function.trace.recording
 
-    The recording is one of calls, as with `profile`, and has a journal beside the call tree. It includes events of
-    `seismo.mark`, `seismo.span` and `seismo.count`. Options and exceptions are those of `profile`, with these
+    The recording is one of calls, as with `profile`, and has a journal beside the call tree. The journal includes
+    events of `seismo.mark`, `seismo.span` and `seismo.count`. Options and exceptions are those of `profile`, with these
     differences:
 
     - timing: "sampled" (default: the order is exact, and each time has an error bound) or "every" (each event is

@@ -1,7 +1,7 @@
 # ruff: noqa: SIM105  contextlib would import collections
 """Events that a program adds to the timeline: `seismo.mark`, `seismo.span`, `seismo.count`.
 
-They can stay in a program. While no timeline is recorded, each costs a call and a check of a flag.
+Such calls can stay in a program. While no timeline is recorded, each costs a call and a check of a flag.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class span:  # noqa: N801  used like a function: with seismo.span("load"): ...
         with seismo.span("load", rows=n): ...
         @seismo.span("load")
 
-    It belongs to the context in which it begins (contextvars), so it follows a task across threads. The parent of a
+    A span belongs to the context in which it begins (contextvars), so it follows a task across threads. The parent of a
     span is the span in which it began. A span object may be entered again before it is left, also in other threads and
     tasks. Each entry is a separate span. `values` are as for `mark`.
     """

@@ -1,6 +1,6 @@
 """Conversion of events to matches: place, arguments, values, changed variables and the stack.
 
-A Describer runs inside the program, with tracing suppressed. It keeps the program's objects only as text.
+A Describer runs inside the program, with tracing suppressed. A Describer keeps the program's objects only as text.
 """
 
 from __future__ import annotations

@@ -4,9 +4,9 @@ For each function, a watch has the number of matches and the time of the matched
 So each function is one node without a parent, and all threads are one. The report shows this because `recorder` in the
 metadata is "watch".
 
-A node's time is the time in the function's matched calls. It excludes matched calls inside them, and the suspensions of
-generators and coroutines. So the sum of all times is the time in matched calls. All times were measured. They have no
-estimation error, and no overhead is subtracted.
+A node's time is the time in the function's matched calls. The time excludes matched calls inside them, and the
+suspensions of generators and coroutines. So the sum of all times is the time in matched calls. All times were measured:
+there is no estimation error, and no overhead is subtracted.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Magics for IPython and Jupyter: `%load_ext seismo`, then `%%seismo profile|lines|cover|objects` or `%seismo`.
 
 The statements are compiled as IPython compiles a cell, but under the name of a temporary file with their text. So
-tracebacks and reports find the source. They do not run through IPython's run_cell, whose own work would be recorded.
+tracebacks and reports find the source. IPython's run_cell() does not run them, because its own work would be recorded.
 The value of the last expression is the result of the magic, as for %time.
 
 If a cell fails, the table of what ran until then is shown. Then the magic raises the cell's error, so that "run all"

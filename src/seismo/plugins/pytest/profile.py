@@ -128,7 +128,7 @@ class Frames:
 def frame_of(item: pytest.Item, phase: str) -> Callable[..., object]:
     """Return a function whose frame is named after this phase of the test.
 
-    It calls its first argument with the others.
+    The function calls its first argument with the others.
     """
     name = engine.printable(f"{item.nodeid}|{phase}")
     line = item.location[1] or 0

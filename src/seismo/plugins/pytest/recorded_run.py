@@ -2,13 +2,13 @@
 
 A run has one recording, by default cover.seismo or profile.seismo. The process that the user started records directly
 to it, so that a crash loses a second at most. All other processes write parts to a folder beside it, which are merged
-at the end: xdist's workers and, with --seismo-...-children, processes that tests fork and start.
+at the end. These are xdist's workers and, with --seismo-...-children, processes that tests fork and start.
 
 A worker of xdist must start recording before its conftest files are imported. At that time it knows nothing but its
 options. So the first process puts the folder of the parts into an environment variable, which its workers remove before
-anything else. A worker on another machine does not receive it. It records to memory, and xdist returns the recording at
-the worker's end; if such a worker crashes, its part is lost. A worker that crashes on this machine leaves what it had
-written.
+anything else. A worker on another machine does not receive it. Such a worker records to memory, and xdist returns the
+recording at the worker's end. If the worker crashes, its part is lost. A worker that crashes on this machine leaves
+what it had written.
 """
 
 from __future__ import annotations
@@ -45,10 +45,11 @@ class Quiet(children.Process):
 
 
 class RecordedTestRun:
-    """The plugin of one run, in the first process and in each worker. It is registered after it has started recording.
+    """The plugin of one run, in the first process and in each worker.
 
-    `name` is the NAME in the option --seismo-NAME. `names_file` is the option with the recording's path. `heading`
-    stands above the summary. `doing` describes the activity in error messages.
+    Recording has started when the plugin is registered. `name` is the NAME in the option --seismo-NAME. `names_file` is
+    the option with the recording's path. `heading` stands above the summary. `doing` describes the activity in error
+    messages.
     """
 
     name = names_file = heading = doing = ""
@@ -125,7 +126,7 @@ class RecordedTestRun:
     # ---- for subclasses ----
 
     def judge(self, session: pytest.Session) -> bool:
-        """Return True if the run fails. It is called in the first process when the recording is complete."""
+        """Return True if the run fails. The first process calls this when the recording is complete."""
         raise NotImplementedError
 
     def is_quiet(self) -> bool:

@@ -1,7 +1,7 @@
 """Slowest tests of a profiled test suite, and the functions that several tests call.
 
-Both come from the call tree, in which each phase of a test is a node (plugins.pytest.profile). Work that a test started
-on other threads is not attributed to it.
+The call tree has a node for each phase of a test (plugins.pytest.profile), from which all times are taken. Work that a
+test started on other threads is not attributed to it.
 
 A library function has a row if the project's own code calls it; the row includes all library code below. The time of
 pytest and its plugins is summed up in one sentence.

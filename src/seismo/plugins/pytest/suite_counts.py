@@ -1,15 +1,15 @@
 """Counts of one run of a test suite: recording them in each process, and reading them as one measurement.
 
-A run has a folder. Each process that runs tests writes its recordings of calls and lines there. It also writes a JSON
-file with the number of lines that each test executed, because coverage counts are not by test. The calls of a test are
+A run has a folder. Each process that runs tests writes its recordings of calls and lines there. Beside them, a JSON
+file has the number of lines that each test executed, because coverage counts are not by test. The calls of a test are
 in the tree, below the frame with its name (plugins.pytest.profile).
 
 Counts include setup, call and teardown of tests. The counts of a single test include only its call phase, because its
 setup may be that of a shared fixture. Collection and imports are not counted. Threads that begin after the first test
 count for functions but for no test, because similar threads share their rows.
 
-Births are counted by another recorder of the same engine, and so in a separate run (CountingBirths). It records the
-thread of the tests in their phases only, and leaves out objects created in files of pytest and plugins.
+Births are counted by another recorder of the same engine, and so in a separate run (CountingBirths). CountingBirths
+records only the thread of the tests, in their phases, and leaves out objects created by pytest and plugins.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """The hook that runs at the start of every Python started under `seismo profile --children`.
 
-Its folder is first on PYTHONPATH, so site imports this file instead of the machine's own sitecustomize. It removes the
-folder from sys.path and the environment, starts the recording, and imports the sitecustomize that would have run
-without it. No error here may be visible. If a Python cannot be recorded (another version, no permission), it leaves a
-mark for the recording and runs unchanged. Its children are not recorded. This file must run on every version since 2.7.
+Its folder is first on PYTHONPATH, so site imports this file instead of the machine's own sitecustomize. The hook
+removes the folder from sys.path and the environment, starts the recording, and imports the machine's own sitecustomize.
+No error here may be visible. If a Python cannot be recorded (another version, no permission), it leaves a mark for the
+recording and runs unchanged. Its children are not recorded. This file must run on every version since 2.7.
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls

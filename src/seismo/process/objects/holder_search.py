@@ -10,14 +10,14 @@ unnoticed. Instead the core walks the objects tracked by the collector and compa
 possible holders. Each later pass finds the referrers of the objects of one layer, until all ends are roots. Roots are
 variables of modules and of running functions, types, functions of a module, and code.
 
-Bounds. For each object a few referrers of each type are kept, so that ten thousand children with a reference to their
-parent do not hide the one list that holds it. There are limits for the objects of a layer, the layers, and the time. An
+Bounds. For each object, only a few referrers of each type are kept. So ten thousand children that refer to their parent
+do not hide the list that holds the parent. There are limits for the objects of a layer, the layers, and the time. An
 object beyond the limits is marked as too far.
 
 The tree. Holders with the same name and the same kind of reference form one row, which counts the survivors below it.
-Intermediate objects are left out: an instance's dictionary (the instance holds), a cell and its function's tuple of
-cells (the function holds, by a variable). If a root holds an object, only the ways to roots are shown, the shortest
-first. If no root holds it, all ways are shown: the object is in a cycle, or C code holds it.
+Intermediate objects are left out: the dictionary of an instance, and the cell and tuple between a function and a
+variable of its closure. If a root holds an object, only the ways to roots are shown, the shortest first. If no root
+holds it, all ways are shown: the object is in a cycle, or C code holds it.
 
 Side effects. The search creates only frame objects for running frames, and dictionaries of instances without one if an
 attribute's name has to be found. The collector is disabled meanwhile, because the search's own garbage would trigger

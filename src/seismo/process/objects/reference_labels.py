@@ -1,8 +1,8 @@
 """Labels of references (attribute, key, index or variable), and names of the objects that hold them.
 
-As in seismo.watching.value_repr, no code of the program may run. Objects are inspected by their real type, with the
-unbound methods of built-in types (`dict.items(x)` reads the storage whatever a subclass overrides) and with descriptors
-made by C code (slots, members). No repr, no comparison, no hash, no property, no `__class__`. Containers are scanned
+As in seismo.watching.value_repr, no code of the program may run. Objects are inspected by their real type. Unbound
+methods of built-in types, such as `dict.items(x)`, read the storage whatever a subclass overrides, and descriptors made
+by C code read slots and members. No repr, no comparison, no hash, no property, no `__class__`. Containers are scanned
 for the object by identity, never searched with `in`. If another thread changes a container meanwhile, the search in it
 ends.
 
