@@ -5,7 +5,7 @@ For calls: the functions by own time, and the call tree.
   own      elapsed time in the function itself
   total    elapsed time in the function and in everything that it called
   waiting  the part of the own time off the CPU: waiting for the interpreter's
-           lock (lock), for a processor (preempted), or for anything else (other)
+           lock (lock), a processor (preempted), or anything else (other)
   ±        the error of the own time: the true time lies within it in 19 of 20
            cases; not shown below 1 %
   < 6 ms   a time of which only this upper bound is known
