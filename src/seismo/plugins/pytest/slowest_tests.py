@@ -289,13 +289,14 @@ def write(paper: Paper, recording: Recording, limit: int) -> None:
     cells = Cells(suite, paper.signs)
     _write_tests(paper, cells, limit)
     own = suite.heaviest(lambda one: text.rank(one.own_ns, one.own_error_ns))
-    shown = _large(own[:limit], lambda one: one.own_ns, cells)
+    shown = _large(own, lambda one: one.own_ns, cells)[:limit]
     title = "Functions of several tests, by own time", "libraries with their callees"
     _write_table(paper, title, OF_FUNCTIONS, ["own", "error", "own %", "tests", "calls"], shown, cells)
-    paper.cut_short(len(own) - len(shown), "function", "" if len(shown) == limit else "each below 1 %")
+    rest = sum(one.own_ns for one in own) - sum(one.own_ns for one in shown)
+    _write_rest(paper, len(own) - len(shown), "more function", rest, cells, len(shown) == limit)
     _write_around(paper, cells)
     total = [one for one in suite.heaviest(lambda one: one.total_ns) if one.total_ns > 1.02 * one.own_ns]
-    shown = _large(total[: (limit + 1) // 2], lambda one: one.total_ns, cells)
+    shown = _large(total, lambda one: one.total_ns, cells)[: (limit + 1) // 2]
     title = "The same by total time", "with all that they call"
     _write_table(paper, title, OF_FUNCTIONS, ["total", "total %", "tests", "calls"], shown, cells)
 
@@ -309,10 +310,14 @@ def _write_tests(paper: Paper, cells: Cells, limit: int) -> None:
         words += f": {text.duration(whole - waited, signs)} running, {text.duration(waited, signs)} waiting"
     paper.line(f"{words}; outside of tests {text.duration(outside, signs)}")
     _write_table(paper, ("Slowest tests", ""), OF_TESTS, OF_TESTS, tests[:limit], cells)
-    if len(tests) > limit:
-        rest = text.percent(sum(test.ns for test in tests[limit:]), whole)
-        more = text.number_of(len(tests) - limit, "more test")
-        paper.line((f"  {signs.cut} {more}, {rest or '0 %'} of the time ({paper.more_all})", "quiet"))
+    _write_rest(paper, len(tests) - limit, "more test", sum(test.ns for test in tests[limit:]), cells, True)
+
+
+def _write_rest(paper: Paper, number: int, noun: str, ns: float, cells: Cells, limited: bool) -> None:
+    """Write how many rows a table leaves out, and their time. limited: name the option that shows more of them."""
+    if number > 0:
+        more = f"{text.number_of(number, noun)}, {text.percent(ns, cells.whole_ns) or '0 %'} of the time"
+        paper.line((f"  {paper.signs.cut} {more}{f' ({paper.more_all})' if limited else ''}", "quiet"))
 
 
 def _write_around(paper: Paper, cells: Cells) -> None:
