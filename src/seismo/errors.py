@@ -59,7 +59,7 @@ class UsageError(SeismoError):
 
 
 class ExpressionError(UsageError):
-    """An expression (docs/expressions.md) is invalid, or cannot be used in this place.
+    """An expression (docs/expressions.md) is invalid, or cannot be used here.
 
     column: offset of the wrong character, from 0. `where` shows the expression, and under it a mark at the column.
     """

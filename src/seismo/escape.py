@@ -1,4 +1,4 @@
-"""Escaping that makes any text safe and visible on a terminal.
+"""Escapes that make any text safe and visible on a terminal.
 
 The recorded program chooses the names of functions, files and threads. They may hold escape sequences that recolour or
 retitle a terminal, newlines that forge lines of a report, or marks that reverse the direction of text. Every name that
@@ -34,13 +34,13 @@ def printable(text: str) -> str:
     and unassigned code points, surrogates and unusual spaces are escaped. Backslashes are kept so that paths stay
     readable.
     """
-    if text.isprintable():  # false for every character that the docstring lists, so that most names need a single call
+    if text.isprintable():  # isprintable() is False for every character that the docstring lists
         return text
     return "".join(char if char.isprintable() else _escaped(char) for char in text)
 
 
 def _escaped(char: str) -> str:
-    return ascii(char)[1:-1]  # a codec would be imported into the program
+    return ascii(char)[1:-1]  # encoding by a codec would import the codec into the program
 
 
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789%+,-./:=@_")

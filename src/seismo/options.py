@@ -1,6 +1,6 @@
 """The options of recordings, each declared once for the command line, the Python API and the core.
 
-    Setting("rate", "profile trace lines", "look N times a second what runs", metavar="N", read="whole")
+    Setting("rate", "profile trace lines", "sample N times a second", metavar="N", read="whole")
 
 `seismo profile --rate 100`, `seismo.profile(rate=100)` and `_core.start(rate=100)` follow from it. What a file can
 set for coverage is coverage.py's, and seismo.coverage.settings has it. Nothing is imported: programs wait for this at
@@ -61,13 +61,13 @@ if TYPE_CHECKING:
 class Setting:
     """An option of recordings.
 
-    name: the keyword in Python and in C; on the command line it has dashes. verbs: those that take it, with blanks
-    between; also seismo.cover, %profile and so on of IPython, pytest-cover and pytest-check. choices: the words
-    that it can be, the default first. but: of a verb, the choices that it lacks. metavar: what help calls its value;
-    without it and choices it is a flag. read: what reads its text, by default nothing: a name of seismo.cli.options, or
-    a function of the option's name and the text. help: {NAME} in it is the core's default of that name. word: on the
-    command line, if it is not the name; several spellings have blanks between. many: it may be given several times, and
-    its value is a list.
+    name: the keyword in Python and in C; on the command line it has dashes. verbs: the verbs that take it, separated by
+    blanks; also seismo.cover, pytest-cover, pytest-check and IPython's %profile and the like. choices: its possible
+    values, the default first. but: for a verb, the choices that it does not have. metavar: the name of its value in
+    help; an option without metavar and choices is a flag. read: the reader of its text, a name in
+    seismo.cli.options.READERS or a function of the option's name and the text. help: the help text, in which {NAME}
+    stands for the core's default. word: the spelling on the command line if it differs from the name; several spellings
+    are separated by blanks. many: True if it may be given several times, as a list.
     """
 
     __slots__ = ("but", "choices", "help", "many", "metavar", "name", "read", "verbs", "word")

@@ -1,8 +1,8 @@
-"""The built-in names as of the import of seismo, for seismo's code that runs inside the recorded program.
+"""A copy of the built-in names, made at the import of seismo, for code that runs inside the recorded program.
 
-A program may replace built-ins such as len, isinstance, open and print. A function looks them up in its module's
-`__builtins__` as of the function's creation, which by default is a dict that all modules share. So a module whose
-functions run in the middle of the program begins with
+A program may replace built-ins such as len, isinstance, open and print. A function looks them up in the `__builtins__`
+that its module had at the function's creation. By default, all modules share this dict. So a module whose functions run
+in the middle of the program begins with
 
     from seismo.original_builtins import builtins as __builtins__
 

@@ -40,7 +40,7 @@ def report(what: str, done: int, total: int) -> None:
 
 
 def over(what: str, items: Iterable[Item], total: int, done: int = 0) -> Iterable[Item]:
-    """Return the items, which are `total` together with the `done` ones before them, and report those taken."""
+    """Return the items, and report how many were taken. total: all items, with the `done` ones before these."""
     return items if watcher is None else _counted(watcher, what, items, total, done)
 
 

@@ -18,10 +18,10 @@ CALLS, LINES, COVERAGE, OBJECTS = "calltree", "linetimes", "coverage", "lifetime
 class Entry:
     """A kind of recording.
 
-    what: a noun phrase for "recordings of ...". of: the same, if another is needed without "recordings". verb: the verb
+    what: a noun phrase for "recordings of ...". of: a noun phrase for other sentences, if it differs. verb: the verb
     that records it. does: the verb's line in `seismo --help`. report: the seismo.report.kind.Kind that shows it.
-    recorder: made from the kind's name, started and stopped in a recorded process. engine: for recorders that the
-    engine runs one at a time, the current activity and the suggested one in words.
+    recorder: its class, which takes the kind's name. engine: for recorders of the engine, words for the current
+    activity and for what to do instead.
 
     times: the table with separate times of running and waiting, or "" for none. columns: (table, column) pairs; a
     recording without a named kind is of this one if such a column is not empty. beside: kinds whose columns such a
@@ -111,7 +111,7 @@ WATCH = "watch"
 
 
 def shown_as(name: str) -> str:
-    """Return the kind whose reports and formats fit: calls for a watch or an empty recording, else the kind itself."""
+    """Return the kind whose reports and formats fit: that of calls for a watch or an empty recording."""
     return CALLS if name in ("", WATCH) else name
 
 
@@ -131,7 +131,7 @@ def found(holds: Callable[[str, str], bool]) -> str:
 
 
 def plain(verb: str) -> str:
-    """Return the kind that a verb without a module of its own records; "": the verb has one."""
+    """Return the kind that a plain verb records, or "" for a verb with its own module."""
     return next((name for name, entry in KINDS.items() if entry.plain and entry.verb == verb), "")
 
 

@@ -48,8 +48,6 @@ def test_version(seismo):
         ("repotr", "did you mean: seismo report"),
         ("app.py", "to record a program: seismo profile app.py"),
         ("app-1.seismo", "to look at a recording: seismo report app-1.seismo"),
-        ("cut", "to write a part of a trace: seismo export FILE --from TIME --to TIME --where EXPR -o OUT"),
-        ("top", "to see what a program does now: seismo report --live, seismo view --live"),
         (
             "\x1b[31m",
             f"the verbs are {', '.join(command.VERBS)}; see seismo --help",

@@ -44,7 +44,7 @@ def test_without_a_display_it_says_what_to_do(recording):
         assert child.stdout.readline().startswith("http://127.0.0.1:")
         child.stderr.readline()
         if sys.platform == "linux":
-            assert "open the address in one of your own" in child.stderr.readline()
+            assert "open the address yourself" in child.stderr.readline()
         child.send_signal(signal.SIGINT)
         assert child.wait(SECONDS) == 0
 

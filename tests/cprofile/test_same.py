@@ -236,7 +236,7 @@ def test_the_command_line_overwrites_statistics_only(tmp_path):
     (tmp_path / "app.py").write_text(SCRIPT)
     refused = command("seismo.cprofile", "-o", "app.py", "app.py", folder=tmp_path)
     assert refused[0] == 2
-    assert "is there already and holds no statistics" in refused[2]
+    assert "exists and holds no statistics" in refused[2]
     assert (tmp_path / "app.py").read_text() == SCRIPT
     for module in ("cProfile", "seismo.cprofile", "seismo.cprofile"):
         assert command(module, "-o", "out", "app.py", folder=tmp_path)[0] == 0

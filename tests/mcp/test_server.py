@@ -224,7 +224,7 @@ def test_answers_are_bounded(root):
     for wrong, said in found:
         assert not wrong
         assert len(json.dumps(said)) < 40_000
-    assert "had no room" in found[1][1]["left_out"]
+    assert "did not fit" in found[1][1]["left_out"]
     assert found[1][1]["data"][0]["calls"] == 2999
 
 
@@ -316,7 +316,7 @@ def test_the_server_ends_with_its_client(root):
 
 
 def test_mistakes_at_the_start_are_said(tmp_path):
-    assert "no folder" in children.seismo("mcp", "--root", tmp_path / "none", status=2).stderr
+    assert "not a folder" in children.seismo("mcp", "--root", tmp_path / "none", status=2).stderr
     (tmp_path / "mcp.py").write_text("raise ImportError('no')")
     environment = children.environment(PYTHONPATH=str(tmp_path))
     done = children.seismo("mcp", "--root", tmp_path, env=environment, status=2)

@@ -240,7 +240,7 @@ def test_a_file_of_somebody_elses_stays(notebook, tmp_path):
         ("%seismo profile --where 'x(' 1", "--where"),
         ("%seismo lines -f", "-f needs a value"),
         ("%seismo lines -f missing 1", "-f missing: NameError"),
-        ("%seismo lines -f len 1", "-f len is no Python function"),
+        ("%seismo lines -f len 1", "-f len is not a Python function"),
         ("%seismo objects --sort size 1", "--sort cannot be 'size'"),
         ("%%seismo cover 1 + 1\n2", "unexpected text after the options of a cell"),
     ],

@@ -341,7 +341,7 @@ def test_some_of_the_tests_are_held_against_their_own_limits(project):
     assert project.run("--seismo-check", "--seismo-update")[0] == 0
     status, said = project.run("--seismo-check", "-k", "block")
     assert status == 0, said
-    assert "only single tests are held against their limits" in said
+    assert "only the limits of single tests apply" in said
     project.write(app=APP.replace("sorted(range(n), key=key)", "sorted(sorted(range(n), key=key) * 9, key=key)"))
     status, said = project.run("--seismo-check", "-k", "block")
     assert status == 1, said

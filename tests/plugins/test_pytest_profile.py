@@ -89,16 +89,67 @@ def test_each_phase_of_each_test_is_apart(project):
 
 def test_the_summary_names_slow_tests_and_what_they_share(project):
     lines = project.run("--seismo-profile", "--seismo-profile-limit=1000").outlines
-    tests = lines.index("Slowest tests, by running time")
-    slowest = [test.name for test in Suite(project.recording.timed("cpu")).slowest()]
+    tests = lines.index("Slowest tests")
+    slowest = [test.name for test in Suite(project.recording).slowest()]
     assert [re.split("::|…", line)[-1] for line in lines[tests + 2 : tests + 5]] == [
         name.split("::")[-1] for name in slowest
     ]
-    shared = next(number for number, line in enumerate(lines) if line.startswith("Functions that several tests call"))
+    shared = next(number for number, line in enumerate(lines) if line.startswith("Functions of several tests"))
     row = next(line for line in lines[shared:] if line.endswith("test_it:step"))
     assert row.split()[-3:] == ["3", "2,022", "test_it:step"]  # tests, calls
     assert not any(line.endswith(":connect") for line in lines[shared:]), "only one test calls it"
     assert any(line.startswith("seismo report profile.seismo ") for line in lines)
+
+
+LIBRARIES = """
+import json, time
+import pytest
+
+def encoded(n):
+    return json.dumps({"n": n}, indent=1)
+
+def test_that_waits():
+    time.sleep(0.2)
+    encoded(1)
+
+@pytest.mark.parametrize("n", range(20))
+def test_that_runs(n):
+    for _ in range(50):
+        encoded(n)
+"""
+
+
+def test_the_summary_folds_libraries_and_counts_waiting(project):
+    write(project.folder, test_it=LIBRARIES)
+    lines = project.run("--seismo-profile", "--seismo-profile-limit=1000").outlines
+    start = lines.index("Slowest tests")
+    head, first = lines[start + 1 : start + 3]
+    assert head.split()[:2] == ["elapsed", "waiting"]
+    assert first.endswith("test_it.py::test_that_waits")
+    rows = {line.split()[-1]: line.split() for line in lines[start:] if ":" in line.rpartition(" ")[2]}
+    assert rows["json:dumps"][-3:] == ["21", "1,001", "json:dumps"], "the library's row has the calls from the tests"
+    assert "test_it:encoded" in rows
+    assert not {name for name in rows if name.startswith(("json.", "inspect:", "posix:", "os:", "re:"))}
+    assert any("besides, pytest and its plugins took" in line for line in lines)
+
+
+def test_the_package_of_installed_tests_counts_as_their_own(project):
+    package = project.folder / "site-packages" / "shop"
+    write(package, prices="def price(n): return sorted(range(n))\n", test_prices=INSTALLED)
+    (package / "__init__.py").touch()
+    project.run("--seismo-profile", "--seismo-profile-limit=1000", "site-packages/shop/test_prices.py")
+    functions = project.recording.functions
+    suite = Suite(project.recording)
+    called = {functions["qualname"][one.function]: one.calls for one in suite.shared if one.tests > 1}
+    assert called == {"price": 2}
+
+
+INSTALLED = """
+from .prices import price
+
+def test_one(): price(1)
+def test_two(): price(2)
+"""
 
 
 def test_the_summary_is_bounded(project):
@@ -314,7 +365,7 @@ def test_xdist_merges_what_workers_record(project):
     code, said = project.run_apart("-p", "xdist", "-n", "2", "--dist=each", "--seismo-profile")
     assert code == 0, said
     assert calls_by_phase(project.recording, "step") == {name: 2 * count for name, count in EXPECTED.items()}
-    assert "3 tests ran for" in said
+    assert "3 tests took" in said
     assert len(project.recording.processes) == 3
     assert [path.name for path in project.folder.iterdir() if "seismo" in path.name] == ["profile.seismo"]
 

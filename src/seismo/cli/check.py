@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 BASELINE = "seismo-check.txt"
 FORMATS = ("text", "markdown", "github", "junit", "json")
-TIME_LIMIT = 10.0  # percent
+TIME_LIMIT = 10.0  # limit for --time in percent
 
 
 def _limit(_name: str, text: str) -> Limit:
@@ -111,12 +111,7 @@ OPTIONS = (
 )
 
 
-class _Check(Verb):
-    """The verb `check`, which runs the program in child processes."""
-
-    def __init__(self) -> None:
-        usage = "seismo check [options] SCRIPT|-m MODULE|-c CODE [ARGS...]"
-        super().__init__("check", usage, __doc__ or "", OPTIONS)
+VERB = Verb("check", "seismo check [options] SCRIPT|-m MODULE|-c CODE [ARGS...]", __doc__ or "", OPTIONS)
 
 
 def main(words: list[str]) -> int:
@@ -125,11 +120,10 @@ def main(words: list[str]) -> int:
         from seismo.cli import check_child
 
         return check_child.main(words[1:])
-    verb = _Check()
     try:
-        given, program = verb.read(words)
+        given, program = VERB.read(words)
         if program is None:
-            return verb.help()
+            return VERB.help()
         if program.kind == "stdin":
             raise UsageError(
                 "a check runs the program several times, so it cannot be read from standard input", hint="name a file"
@@ -142,9 +136,6 @@ def main(words: list[str]) -> int:
             sys.stderr.buffer.write(output)
             sys.stderr.buffer.flush()
         return failed(error)
-
-
-VERB = _Check()
 
 
 class _Checking:
@@ -202,8 +193,8 @@ class _Checking:
         from seismo.check.counted_runs import FailedError
 
         remarks: list[str] = []
-        with revision_checkout.checked_out(self.new, name, self.given.get("build", "")) as (old, said):
-            remarks += said
+        with revision_checkout.checked_out(self.new, name, self.given.get("build", "")) as (old, notes):
+            remarks += notes
             new_runs = self._measured(self.new, True)
             try:
                 old_runs = self._measured(old, False)
@@ -217,7 +208,7 @@ class _Checking:
             if self._timed:
                 from seismo.check.cpu_time import compared
 
-                outcome.times = compared(self._sized(old), self._sized(self.new), self._time_limit, self._tell)
+                outcome.times = compared(self._sized(old), self._sized(self.new), self._time_limit, self._note)
         return outcome
 
     def _about_build(self, error: CheckError) -> None:
@@ -255,7 +246,7 @@ class _Checking:
             program = shlex.join(self._sized(self.new).words)
             if old.stamp.program in ("", program):
                 self._check_versions(old, None, path)
-            elif given is None and self.sizes is not None:  # growth needs no baseline
+            elif given is None and self.sizes is not None:  # --sizes needs no baseline
                 old = None
             else:
                 raise CheckError(
@@ -312,7 +303,7 @@ class _Checking:
         from seismo.check.counted_runs import measured
 
         show = self._show if shown and not self.quiet else None
-        return measured(self._sized(side), self.given.get("runs", 2), self.objects, show, self._tell)
+        return measured(self._sized(side), self.given.get("runs", 2), self.objects, show, self._note)
 
     def _sized(self, side: Side, size: int = 0) -> Side:
         """Return the side with the given size, by default the largest."""
@@ -333,7 +324,7 @@ class _Checking:
         for side in (old, self.new) if old is not None else (self.new,):
             by_size = {}
             for size in self.sizes.numbers:
-                self._tell(f"{side.name or 'now'}: {self.sizes.name}={size}")
+                self._note(f"{side.name or 'now'}: {self.sizes.name}={size}")
                 by_size[size] = measure(self._sized(side, size))
             found.append(growths(by_size))
         outcome.growths = list(found[-1].values())
@@ -357,7 +348,7 @@ class _Checking:
         stream.buffer.write(data)
         stream.buffer.flush()
 
-    def _tell(self, text: str) -> None:
+    def _note(self, text: str) -> None:
         if not self.quiet and sys.stderr.isatty():
             sys.stderr.write(f"seismo: {text}\n")
             sys.stderr.flush()

@@ -4,8 +4,8 @@ seismo check --counted calls -o calls.seismo --lines lines.seismo SCRIPT
 seismo check --counted births -o objects.seismo SCRIPT
 
 Every process that the program starts or forks writes files of its own, its parts of the recordings into the folder
-calls.seismo.parts. They are not merged: who has asked for the counts reads all of them (seismo.check.counted_runs). So
-what becomes another program by exec is counted as well.
+calls.seismo.parts. The parts are not merged, because seismo.check.counted_runs reads all of them. So programs that are
+started by exec are counted as well.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ class _OneRound:
             real(module)
             try:
                 self._change(module.Runner)
-            except AttributeError:  # another version
+            except AttributeError:  # this version of pyperf has no such attribute
                 return
 
         loader.exec_module = exec_module

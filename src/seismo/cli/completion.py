@@ -16,7 +16,7 @@ import sys
 from seismo.errors import UsageError, install_command
 
 SHELLS = ("bash", "zsh", "fish")
-_FILES = re.compile("FILE|OUT|DIR|GLOB|OLD|NEW")  # metavars
+_FILES = re.compile("FILE|OUT|DIR|GLOB|OLD|NEW")  # metavars of arguments that are files
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

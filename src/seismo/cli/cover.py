@@ -32,25 +32,19 @@ def wanted(given: dict[str, Any]) -> Settings:
     return current(rcfile_of(given.get("rcfile"), bool(given.get("no_config")))).overridden(**over)
 
 
-class _End:
-    """The report at the end of the program."""
+def _report(settings: Settings, path: str | bytes, screen: Screen) -> int:
+    """Write the table at the end of the program, and return the exit status."""
+    from seismo.coverage.percentages import too_little
+    from seismo.model import read
+    from seismo.report.coverage import Coverage
 
-    def __init__(self, settings: Settings) -> None:
-        self.settings = settings
-
-    def tell(self, path: str | bytes, screen: Screen) -> int:
-        """Write the table and return the exit status."""
-        from seismo.coverage.percentages import too_little
-        from seismo.model import read
-        from seismo.report.coverage import Coverage
-
-        kind = Coverage(self.settings)
-        recording = read(path)
-        if screen.fd >= 0:
-            with screen.open() as stream:
-                kind.summary(recording, stream, screen.path, screen.coloured)
-        report, settings = kind.analysis(recording)
-        return int(too_little(report.totals, settings.fail_under, settings.precision)) if settings.fail_under else 0
+    kind = Coverage(settings)
+    recording = read(path)
+    if screen.fd >= 0:
+        with screen.open() as stream:
+            kind.summary(recording, stream, screen.path, screen.coloured)
+    report, settings = kind.analysis(recording)
+    return int(too_little(report.totals, settings.fail_under, settings.precision)) if settings.fail_under else 0
 
 
 class _Cover(RecordingVerb):
@@ -63,7 +57,11 @@ class _Cover(RecordingVerb):
         measured = wanted(given)
         given["children"] = given.get("children") or measured.children
         options = coverage.options(measured) | {name: given[name] for name in given if name == "flush_ms"}
-        return RecordedRun(self, given, program, options, _End(measured).tell, measured.fail_under > 0)
+
+        def end(path: str | bytes, screen: Screen) -> int:
+            return _report(measured, path, screen)
+
+        return RecordedRun(self, given, program, options, end, measured.fail_under > 0)
 
 
 VERB = _Cover(

@@ -12,8 +12,8 @@ large changes of a time are found. Several runs a side show smaller changes:
 
   seismo diff --old A B C --new D E F
 
-A count that differs between runs of one side is shown as a range. It has
-changed if the ranges of the two sides do not overlap.
+A count that differs between runs of one side is shown as a range. Such a count has changed if the ranges of the two
+sides do not overlap.
 
 A single FILE is compared with the newest recording in the current folder.
 Without FILE, the two newest recordings there are compared.

@@ -1,41 +1,38 @@
 """Shows which hooks this interpreter offers and which ones seismo would use.
 
-It shows the kind of interpreter, the sources of events and why each of them can or cannot be used, and which tools
-hold the interpreter's hooks. It also shows the clock and its cost, the known bugs of this version that affect a
-recording, and the time that it takes to start a recording.
+The output has the kind of interpreter, the sources of events with reasons why they can or cannot be used, and the tools
+that hold the interpreter's hooks. The clock and its cost, the known bugs of this version, and the time to start a
+recording follow.
 """
 
 from __future__ import annotations
 
 import os
 import sys
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from seismo import recording_kinds
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from collections.abc import Callable
-    from typing import Any
 
-_SOME_C = "a C function"  # a callable whose type does not identify it
-TOOL_IDS = {0: "debuggers", 1: "coverage", 2: "profilers", 5: "optimizers"}  # as reserved by the documentation
+_SOME_C = "a C function"  # shown for a hook whose owner cannot be identified
+# Purposes that Python's documentation reserves.
+TOOL_IDS = {0: "debuggers", 1: "coverage", 2: "profilers", 5: "optimizers"}
 
 
-class Bug:
+class Bug(NamedTuple):
     """A known bug of CPython.
 
     `gh` is its issue, or "" if there is none. `affects` takes a version (major, minor, micro). `does` is seismo's
     reaction to the effect.
     """
 
-    __slots__ = ("affects", "does", "effect", "gh")
-
-    def __init__(self, gh: str, affects: Callable[[tuple[int, int, int]], bool], effect: str, does: str) -> None:
-        self.gh = gh
-        self.affects = affects
-        self.effect = effect
-        self.does = does
+    gh: str
+    affects: Callable[[tuple[int, int, int]], bool]
+    effect: str
+    does: str
 
 
 def _in(*ranges: tuple[tuple[int, int, int], tuple[int, int, int]]) -> Callable[[tuple[int, int, int]], bool]:
@@ -65,8 +62,8 @@ BUGS = (
     Bug(
         "110892",
         _in(((3, 12, 0), (3, 12, _LAST))),
-        "PyEval_SetProfile cannot tell a return of None from an exception",
-        "uses sys.monitoring, which tells them apart",
+        "PyEval_SetProfile reports a return of None and an exception alike",
+        "uses sys.monitoring, which has an event for each",
     ),
     Bug(
         "110514",
@@ -138,7 +135,7 @@ BUGS = (
         "156371",
         _in(((3, 14, 0), (3, 14, 7)), ((3, 15, 0), (3, 15, 0))),
         "the reference tracer does not receive the deaths of objects in deeply nested containers",
-        "says so in every recording of objects",
+        "notes this in every recording of objects",
     ),
     Bug(
         "157900",
@@ -279,7 +276,8 @@ def _objects(why_not: str | None, status: dict[str, Any], holder: str) -> str:
         return "is recording births and deaths of objects"
     if not holder:
         return "would use the reference tracer"
-    if holder == _SOME_C and sys.version_info >= (3, 15):  # it is notified and may drop state that its tracer needs
+    # From 3.15 on, a tool is notified of a new tracer and may drop its state.
+    if holder == _SOME_C and sys.version_info >= (3, 15):
         return "cannot run: another tool has the reference tracer and cannot share it"
     return f"would share the reference tracer with {'another tool' if holder == _SOME_C else holder}"
 
@@ -400,9 +398,9 @@ def _show_hooks(hooks: dict[str, Any], lines: list[str], width: int) -> None:
         _row(lines, "seismo objects", hooks["objects"], width)
 
 
-def _waits(told: str) -> str:
+def _waits(waits: str) -> str:
     """Describe how waiting is separated from running here, from the column `waits` of a recording."""
-    words = told.split(", ")
+    words = waits.split(", ")
     how = {
         "rseq": "separated from running by the kernel at no cost (restartable sequences)",
         "rseq and clock": "separated from running by the kernel, except system calls of less than 25 us",
@@ -412,9 +410,9 @@ def _waits(told: str) -> str:
         "ready": "waiting for a processor (/proc/thread-self/schedstat)",
         "lock": "waiting for the interpreter's lock (/proc/self/task/*/syscall)",
     }
-    apart = [reason for word, reason in why.items() if word in words]
-    untold = [reason for word, reason in why.items() if word not in words]
-    parts = [f"known parts: {', '.join(apart)}"] * bool(apart) + [f"unknown: {', '.join(untold)}"] * bool(untold)
+    known = [reason for word, reason in why.items() if word in words]
+    unknown = [reason for word, reason in why.items() if word not in words]
+    parts = [f"known parts: {', '.join(known)}"] * bool(known) + [f"unknown: {', '.join(unknown)}"] * bool(unknown)
     return "; ".join([how, *parts])
 
 

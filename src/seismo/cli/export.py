@@ -6,10 +6,9 @@
 included. Times keep their origin. The call tree has the counts of this part,
 and wall-clock times.
 
---where keeps the calls that match the expression (see docs/expressions.md),
-with their callers and everything that they called. It may use the duration,
-own time, depth and thread of a call, and whether an exception left it
-(unwind).
+--where keeps the calls that match the expression (see docs/expressions.md), with their callers and everything that they
+called. The expression may use the duration, own time, depth and thread of a call, and `unwind` for calls that an
+exception left.
 """
 
 from __future__ import annotations
@@ -42,9 +41,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("-o", "--output", metavar="OUT", help="the file to write (default: standard output)")
     parser.add_argument("--force", action="store_true", help=FORCE.format("OUT"))
     parser.add_argument(
-        "--weight",
-        metavar="WHAT",
-        help="what to count in stacks of objects: births (default), bytes or survivors",
+        "--weight", metavar="WHAT", help="what to count in stacks of objects: births (default), bytes or survivors"
     )
     add_time(parser, "in formats with a single time, write")
     parser.add_argument(

@@ -49,7 +49,7 @@ def _complain(lines: list[str]) -> None:
 
     text = "".join(("        " if index else "seismo: ") + printable(line) + "\n" for index, line in enumerate(lines))
     with suppress(*UNUSABLE):
-        sys.stdout.flush()  # keep the order of output and error
+        sys.stdout.flush()  # flush stdout first, so that the error follows the output
     try:
         sys.stderr.write(text)
         sys.stderr.flush()

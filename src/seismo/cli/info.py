@@ -1,7 +1,6 @@
 """Shows what a file is and what it contains.
 
-It lists the tool, program, time and machine, processes and threads, the sizes
-of tables, and losses.
+The output lists the tool, program, time and machine, processes and threads, the sizes of tables, and losses.
 """
 
 from __future__ import annotations

@@ -66,7 +66,7 @@ def _write(kind: Kind, now: Recording, before: Recording | None, options: Option
     if before is not None:
         try:
             part = now.subtract(before)
-        except RecordingError:  # the parts of its children were merged into it
+        except RecordingError:  # the children's parts were merged meanwhile, so the states cannot be subtracted
             pass
         else:
             of = f"in the last {duration(wall_ns(now) - wall_ns(before), signs)}"

@@ -1,6 +1,6 @@
 """The `seismo` command: finds and runs the verb, and reports errors as plain lines and exit statuses.
 
-A verb is a module of this package named as the verb, unless seismo.recording_kinds says that it is plain. It has
+Each verb is a module of this package with the same name, except plain verbs (see seismo.recording_kinds). It has
 
     add_arguments(parser)      adds its arguments to an argparse.ArgumentParser
     run(args) -> int           does the work and returns the exit status: 0 ok, 1 a check failed
@@ -38,7 +38,7 @@ VERBS = {
     "view": "show recordings in a browser, and the timeline of a trace",
     "info": "show what a file is and what it contains",
     "query": "ask recordings in SQL: their tables, and every call of a trace",
-    "mcp": "answer agents about recordings: a Model Context Protocol server",
+    "mcp": "serve recordings to agents: a Model Context Protocol server",
     "export": "write a recording, or a part of a trace, in another tool's format",
     "merge": "combine several recordings into one",
     "diff": "show what changed between two recordings",
@@ -47,13 +47,7 @@ VERBS = {
     "completion": "print a completion script for bash, zsh or fish",
 }
 
-_GONE = {  # verbs of earlier versions, and their replacements
-    "cut": "to write a part of a trace: seismo export FILE --from TIME --to TIME --where EXPR -o OUT",
-    "top": "to see what a program does now: seismo report --live, seismo view --live",
-}
-
-
-_LONG = ("report", "info", "query", "export", "merge", "diff")  # verbs that show their progress
+_LONG = ("report", "info", "query", "export", "merge", "diff")  # verbs that may take long show their progress
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -75,13 +69,13 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def home(verb: str) -> Any:
-    """Return the module of a verb, or what stands for it."""
+    """Return the module of a verb, or a PlainVerb."""
     kind = recording_kinds.plain(verb)
     if kind:
         from seismo.cli.recording import PlainVerb
 
         return PlainVerb(kind)
-    return __import__(f"seismo.cli.{verb}", fromlist=["run"])  # importlib would be one import more
+    return __import__(f"seismo.cli.{verb}", fromlist=["run"])  # importlib would be an additional import
 
 
 def _run(verb: str, words: list[str]) -> int:
@@ -96,7 +90,7 @@ def _run(verb: str, words: list[str]) -> int:
         except KeyboardInterrupt as error:
             return failed(error)
         return status
-    if sys.stdout is None:  # it was closed before the start
+    if sys.stdout is None:  # stdout was closed before the start
         sys.stdout = _NoOutput()
     show_every_name(sys.stdout)
     try:
@@ -111,7 +105,7 @@ def _run(verb: str, words: list[str]) -> int:
         return stop.code if isinstance(stop.code, int) else 2
     except FORESEEN as error:
         return failed(error)
-    except OverflowError:  # sums of absurd counts in a damaged file
+    except OverflowError:  # a damaged file may have counts whose sum overflows
         hint = "the file is damaged or was not written by seismo"
         return failed(SeismoError("the recording has impossibly large numbers", hint=hint))
 
@@ -184,9 +178,7 @@ def _unknown(words: list[str]) -> int:
 
     verb = words[0]
     close = difflib.get_close_matches(verb, VERBS, 1)
-    if verb in _GONE:
-        hint = _GONE[verb]
-    elif close:
+    if close:
         hint = f"did you mean: seismo {close[0]}"
     elif verb.endswith((".seismo", ".pstats", ".prof")):
         hint = f"to look at a recording: seismo report {shlex.quote(verb)}"

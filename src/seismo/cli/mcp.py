@@ -1,10 +1,9 @@
 """Answers agents about recordings: a server of the Model Context Protocol.
 
-It speaks on standard input and output, and is started by the agent's program
-(pip install 'seismo[mcp]'). Its tools read recordings below --root: report,
-callers and callees, lines, objects, diff, SQL. Only with --allow-run can an
-agent run programs, to record or to check them: these run with your rights.
-docs/agents.md shows the settings of common clients.
+The agent's program starts the server and talks to it on standard input and output (pip install 'seismo[mcp]'). Its
+tools read recordings below --root: report, callers and callees, lines, objects, diff, SQL. Only with --allow-run can an
+agent run programs, to record or to check them: these run with your rights. docs/agents.md shows the settings of common
+clients.
 """
 
 from __future__ import annotations

@@ -61,7 +61,10 @@ def run(args: Namespace) -> int:
 
 
 def _mapped(openers: list[_Opener], args: Namespace) -> list[_Opener]:
-    """Return openers of the recordings with their sources' paths mapped to this machine. One is in memory at a time."""
+    """Return openers that map the paths of the recordings' sources to this machine.
+
+    Each opener reads its recording when it is called, so that only one is in memory.
+    """
     from seismo.coverage.path_aliases import aliases_of, mapped
     from seismo.coverage.recorded_settings import for_recordings
     from seismo.coverage.settings import rcfile_of
@@ -84,5 +87,5 @@ def _opener(path: str) -> _Opener:
 
     if os.path.isfile(path):
         return lambda: open_recording(path)
-    read = open_recording(path)  # standard input or a pipe, which can be read only once
+    read = open_recording(path)  # standard input and pipes can be read only once
     return lambda: read

@@ -69,11 +69,7 @@ VERB = RecordingVerb(
     recording_kinds.OBJECTS,
     of_a_program(__doc__),
     (
-        Option(
-            "--types",
-            "types",
-            "count objects by type only: cheaper, but without lines, lifetimes and survivors",
-        ),
+        Option("--types", "types", "count objects by type only: cheaper, but without lines, lifetimes and survivors"),
         *settings("objects", "paths"),
         Option(
             "--leaks",

@@ -173,7 +173,7 @@ class Option(Setting):
 
 
 def help_of(option: Setting) -> str:
-    """Return what help says of an option."""
+    """Return the help text of an option, with the defaults inserted."""
     return option.help.format_map(defaults()) if "{" in option.help else option.help
 
 

@@ -40,7 +40,7 @@ def page(args: Namespace, write: Callable[[str], int | None], at: Callable[[str]
 def opened(address: str) -> bool:
     """Open an address in the user's browser.
 
-    Return False if there is none or no display, where one would take the terminal.
+    Return False if there is no browser, or no display: a text browser would use the terminal.
     """
     import webbrowser
 

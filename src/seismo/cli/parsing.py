@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from seismo.cli.verb import Verb
 
-WIDEST = 100  # characters of a line of help text
-ONE_LINE = 150  # characters of a usage to show in an error; longer ones would bury the error
+WIDEST = 100  # the most characters of a line of help text
+ONE_LINE = 150  # a longer usage is not shown with an error, because it would bury the error
 
 
 class Help(argparse.RawDescriptionHelpFormatter):
@@ -65,7 +65,7 @@ class Parser(argparse.ArgumentParser):
             self.register("type", name, str)
 
     def read(self, words: Sequence[str]) -> argparse.Namespace:
-        """Return the arguments. Raise UsageError for bad ones; --help ends with SystemExit."""
+        """Return the arguments. Raise UsageError for invalid ones, and SystemExit after --help."""
         for word in words:
             if word == "--":
                 break

@@ -1,7 +1,7 @@
 """Drawing of progress on a terminal, for commands that work for more than a second.
 
-A thread of its own draws, so that work in native code, which reports no steps, still shows the time that has passed.
-The bar is erased before anything else is written, and comes back if the work goes on for another second.
+A separate thread draws. So the elapsed time is shown even while native code reports no steps. The bar is erased before
+anything else is written, and comes back if the work goes on for another second.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from seismo import progress
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-DELAY = 1.0  # seconds of work that need no bar
+DELAY = 1.0  # no bar is shown in the first second of work
 INTERVAL = 0.1  # seconds between two drawings
 
 
@@ -45,11 +45,11 @@ def shown() -> Iterator[None]:
 
 
 class _Bar:
-    """The current work, and its picture once there is one. The lock guards the picture."""
+    """The current work and its bar, if one is drawn. The lock guards the bar."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
-        self._work = ("", 0, 0)  # replaced as a whole, so that the drawing thread never reads a half of it
+        self._work = ("", 0, 0)  # one tuple, so that the drawing thread never reads a mixture of two states
         self._since = time.monotonic()
         self._lock = threading.Lock()
         self._ended = threading.Event()
@@ -74,7 +74,7 @@ class _Bar:
     def _draw_until_the_end(self) -> None:
         while not self._ended.wait(INTERVAL):
             self._draw()
-        self._draw()  # the last state, so that a bar that was due is never missing
+        self._draw()  # draw once more, in case a bar became due during the last interval
         with self._lock:
             self._erase()
 

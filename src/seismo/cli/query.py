@@ -142,7 +142,7 @@ def _write(args: Namespace, form: str, database: Database, sql: str) -> None:
     from seismo.query.result_writers import write_csv, write_json, write_text
     from seismo.report.paper import Paper, paper_for
 
-    result = database.run(sql)  # before the output is opened, so that a failed query leaves it unchanged
+    result = database.run(sql)  # run before the output is opened, so that a failed query leaves it unchanged
 
     def write(stream: io.TextIOBase, paper: Paper) -> None:
         if form == "csv":
@@ -160,7 +160,7 @@ def _write(args: Namespace, form: str, database: Database, sql: str) -> None:
         try:
             write(stream, Paper(stream, 80))
         finally:
-            stream.detach()  # flushes; the file itself is closed by into_path
+            stream.detach()  # detach() flushes, and into_path() closes the file
 
 
 def _write_parquet(args: Namespace, sources: list[Source], sql: str) -> None:
@@ -172,7 +172,8 @@ def _write_parquet(args: Namespace, sources: list[Source], sql: str) -> None:
     target = os.path.realpath(args.output)
     if os.path.isdir(target):
         raise UsageError("the output is a directory", args.output, "give the name of a file in it")
-    part = os.path.join(os.path.dirname(target), f".seismo-{os.getpid()}.part")  # the target may be undecodable
+    # The name has no part of the target's, which may be undecodable.
+    part = os.path.join(os.path.dirname(target), f".seismo-{os.getpid()}.part")
     try:
         with Database(sources, memory=args.memory, output=part) as database:
             database.write_parquet(sql, part)

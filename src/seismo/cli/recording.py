@@ -1,4 +1,4 @@
-"""Verbs that record a program, and the recording: preparation before the program runs, and its end.
+"""Verbs that record a program: preparation before the program runs, and the end of the recording.
 
     def settings(given, program):                   {"quiet": True, ...}
         return {"source": given["source"], ...}     the recorder's settings
@@ -6,7 +6,7 @@
     VERB = RecordingVerb(recording_kinds.CALLS, __doc__, (Option("--leaks", "leaks", "..."), ...), settings)
     main = VERB.run
 
-A verb that wants more than that, such as another end, overrides make().
+A verb with its own end overrides make().
 """
 
 from __future__ import annotations
@@ -35,9 +35,10 @@ if TYPE_CHECKING:
 
 
 class Screen:
-    """The destination of the messages at the end.
+    """The output for messages at the end of a recording.
 
-    `fd` is -1 if there is none. `path` is the recording's, quoted for the user's shell. `coloured` enables colours.
+    `fd` is its descriptor or -1. `path` is the recording's path, quoted for the user's shell. `coloured` enables
+    colours.
     """
 
     def __init__(self, fd: int, path: str, coloured: bool) -> None:
@@ -58,7 +59,7 @@ def _summed_up(file: str | bytes, screen: Screen) -> None:
         of(recording).summary(recording, stream, screen.path, screen.coloured)
 
 
-TOO_LARGE = 16 << 20  # bytes of a recording of many processes, beyond which it is not read again for a summary
+TOO_LARGE = 16 << 20  # bytes; a larger recording of several processes is not read again for a summary
 
 
 def settings_of(given: Given, _program: Program | None = None) -> dict[str, object]:
@@ -68,7 +69,7 @@ def settings_of(given: Given, _program: Program | None = None) -> dict[str, obje
 
 
 class RecordingVerb(Verb):
-    """A verb that records, with the options that all such verbs have.
+    """A verb that records a program. Such verbs share some options, to which each adds its own.
 
     `kind` is the name of the kind in files. `name` is the verb's, by default that of the kind. `settings(given,
     program)` returns the recorder's settings, by default the given options; it may raise SeismoError.
@@ -97,7 +98,7 @@ class RecordingVerb(Verb):
 
 
 class PlainVerb:
-    """Stands for the module of a verb whose options are all declared in seismo.options."""
+    """A substitute for a verb's module, for a verb whose options are all declared in seismo.options."""
 
     def __init__(self, kind: str) -> None:
         entry = recording_kinds.KINDS[kind]
@@ -115,12 +116,11 @@ def _checked(given: Given, program: Program) -> dict[str, object]:
 
 
 class RecordedRun:
-    """A program that is recorded to a file. Everything that can be checked is checked before it runs.
+    """A program that is recorded to a file. All checks are made before it runs.
 
     `given` are the options, of which output, force, quiet and children are used here. `settings` are the recorder's.
     `summary(file, screen)` reports on the recording, a path or bytes, at the end. With `always`, it is called even if
-    there is nowhere to write (screen.fd is -1). It may return an exit status, which the process has if the program
-    itself ends with 0.
+    nothing can be written (screen.fd is -1). summary() may return an exit status for a program that ends with 0.
     """
 
     def __init__(
@@ -156,8 +156,9 @@ class RecordedRun:
                 self.stderr = out_of_the_way(os.dup(2))
                 process.close_in_child.append(self.stderr)
             except OSError:
-                pass  # no stderr, so no summary
-        self.path = sys.path[1 if sys.path and not sys.flags.safe_path else 0 :]  # without the program's folder
+                pass  # without stderr there is no summary
+        # The import path without the program's folder.
+        self.path = sys.path[1 if sys.path and not sys.flags.safe_path else 0 :]
         process.at_end, process.went_on, process.prepare = self._end, self._put_back, self._rehearse
         process.heir, process.has_over = bool(folder), True
         self.taken: TakenParts | None = None
@@ -177,7 +178,7 @@ class RecordedRun:
         return run(self.program, begin, ended, self._discard)
 
     def _discard(self) -> None:
-        """Nothing ran: no recording."""
+        """Remove the recording of a program that did not run."""
         self.process.abandon()
         if self.process.parts:
             from seismo.process.children import remove_folder
@@ -191,7 +192,7 @@ class RecordedRun:
             self.taken.give_place(output, self.process.recorder.move)
 
     def _rehearse(self) -> None:
-        """Run the end's work with output to os.devnull, so that the modules it needs are loaded now."""
+        """Run summary() with output to os.devnull, so that its modules are loaded now."""
         programs, sys.path = sys.path, self.path
         nowhere = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
         try:
@@ -211,29 +212,30 @@ class RecordedRun:
         from seismo import _core
         from seismo.process.output_file import say
 
-        told = [output.finish(self.process.recorder)] if self.process.done else []  # else the process becomes another
+        # Without `done`, exec is about to replace the process.
+        messages = [output.finish(self.process.recorder)] if self.process.done else []
         programs, sys.path = sys.path, self.path  # the program may have a json.py or a grp.py of its own beside it
         stderr = self.stderr if self.stderr >= 0 and stderr_is_open() else -1
         try:
             if self.process.parts and not os.path.isdir(self.process.parts):
                 reason = "the recordings of child processes cannot be reached any more; to merge them"
-                told.append(f"{reason}: seismo merge -o OUT {self.process.parts}/*")
+                messages.append(f"{reason}: seismo merge -o OUT {self.process.parts}/*")
             elif self.process.parts:
                 from seismo.process import merge_parts
 
                 self.taken = self.taken or merge_parts.TakenParts()
-                told += merge_parts.merge_folder(output.path, self.process.parts, self.taken, not self.process.done)
+                messages += merge_parts.merge_folder(output.path, self.process.parts, self.taken, not self.process.done)
                 if not self.process.done:
-                    told.append(
+                    messages.append(
                         "the program is replaced (exec): if the new one is Python, it is recorded into the same file"
                     )
             screen = Screen(stderr, shown_path(output.path, self.folder), self.coloured)
-            for line in told:
+            for line in messages:
                 if line and stderr >= 0:
                     say(line, stderr)
-            there = os.path.exists(output.path)  # False if the program has changed its root
+            there = os.path.exists(output.path)  # the file is out of reach if the program has changed its root folder
             if self.process.done:
-                _core.hear_signals()  # the recording is complete, so the rest may be interrupted
+                _core.hear_signals()  # the recording is complete, so Ctrl-C may interrupt the rest
             if self.process.parts and there and os.path.getsize(output.path) > TOO_LARGE and not self.always:
                 say(f"the recording is too large for a summary: seismo report {screen.path}   shows it", stderr)
             elif stderr >= 0 or self.always:

@@ -2,10 +2,10 @@
 
 For calls: the functions by own time, and the call tree.
 
-  own      time that the function itself ran
-  total    time that the function and everything it called ran
-  waiting  time off the CPU: waiting for the interpreter's lock (lock), without
-           a processor (preempted), or waiting for anything else (other)
+  own      elapsed time in the function itself
+  total    elapsed time in the function and in everything that it called
+  waiting  the part of the own time off the CPU: waiting for the interpreter's
+           lock (lock), a processor (preempted), or anything else (other)
   ±        the error of the own time: the true time lies within it in 19 of 20
            cases; not shown below 1 %
   < 6 ms   a time of which only this upper bound is known
@@ -111,9 +111,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--open", action="store_true", help=OPEN)
     parser.add_argument("--force", action="store_true", help=FORCE.format("OUT"))
     parser.add_argument(
-        "--live",
-        action="store_true",
-        help="while the program runs, repeatedly show what it did since the last time",
+        "--live", action="store_true", help="while the program runs, repeatedly show what it did since the last time"
     )
     add_color(parser)
     add_time(parser, "calls and lines: show and rank by", calls=True)
@@ -181,7 +179,7 @@ def _check_format(args: argparse.Namespace) -> None:
 
 
 def _options(args: argparse.Namespace) -> Options:
-    """Return the options for the report."""
+    """Return the options as the report expects them."""
     from dataclasses import fields
 
     from seismo.report.options import Options
@@ -195,15 +193,15 @@ def _formatted(kind: Kind, recording: Recording, args: argparse.Namespace, optio
 
     most = max(MOST, args.max_lines or 0)
     notes = args.format == "gutter-json"
-    told = kind.gutter(recording, args.file, options) if notes else kind.story(recording, args.file, most, options)
+    story = kind.gutter(recording, args.file, options) if notes else kind.story(recording, args.file, most, options)
     if args.format != "markdown":
         from seismo.report.story.document import document
 
-        shown = document(told, args.max_lines)
+        shown = document(story, args.max_lines)
     else:
         from seismo.report.story.markdown import markdown
 
-        shown = markdown(told, args.max_lines)
+        shown = markdown(story, args.max_lines)
     write(shown, sys.stdout)
     return 0
 

@@ -1,4 +1,4 @@
-"""Running of a program for a verb, and the state of its user's terminal and folder."""
+"""Running of a program for a verb, and facts about the user's terminal and folder."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 def run(program: Program, begin: Callable[[], None], ended: Callable[[str], None], give_up: Callable[[], None]) -> int:
     """Run the program, with begin() before its first instruction and ended(how) after its main module.
 
-    Return only if begin() raised a SeismoError, which is then reported. The program's exceptions propagate, and so does
-    a SystemExit at its regular end. A normal return would make the launcher call sys.exit, which would be recorded as a
+    Report a SeismoError of begin() and return the exit status. In all other cases, raise the program's exception, or
+    SystemExit at its regular end. A normal return would make the launcher call sys.exit, which would be recorded as a
     call of the program. give_up() is called if nothing of the program has run.
     """
     from seismo import _core

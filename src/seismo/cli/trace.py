@@ -1,7 +1,7 @@
 """Runs a program and records every call that it makes, and when: a timeline.
 
-The recording has a journal beside the call tree, so every command that reads a profile reads it, too. It takes a byte
-or two a call.
+The recording has a journal beside the call tree, so every command that reads a profile reads it, too. The journal takes
+a byte or two per call.
 """
 
 from __future__ import annotations

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 def add_window(parser: ArgumentParser | _ArgumentGroup, what: str) -> None:
     """Declare the options. `what` describes the selected part in their help."""
-    time = "(1.2s, 300ms; from the start of the process), or `end`, or as far before it as end-2s says"
-    parser.add_argument("--from", dest="start", metavar="TIME", help=f"{what} from then on {time}")
-    parser.add_argument("--to", dest="end", metavar="TIME", help="and until then (default: end)")
+    time = "1.2s or 300ms from the start of the process, `end`, or end-2s"
+    parser.add_argument("--from", dest="start", metavar="TIME", help=f"{what} from this time on: {time}")
+    parser.add_argument("--to", dest="end", metavar="TIME", help="and up to this time (default: end)")
 
 
 def window_of(recording: Recording, path: str, args: Namespace) -> tuple[int, int]:

@@ -97,7 +97,7 @@ class Verb:
         if word in ("-m", "-c"):
             what = self._value(word, None, rest, empty=True)
             return Program("module" if word == "-m" else "code", what, rest)
-        if word[:2] in ("-m", "-c") and word[2:3] not in ("", "-"):  # -mMODULE, as python accepts
+        if word[:2] in ("-m", "-c") and word[2:3] not in ("", "-"):  # python accepts -mMODULE, too
             return Program("module" if word[1] == "m" else "code", word[2:], rest)
         if word == "-" and (not self.before or "before" in given):
             return Program("stdin", word, rest)
@@ -165,7 +165,7 @@ class Verb:
         if program.kind == "stdin":
             from seismo.process import startup_guard
 
-            startup_guard.allow_interrupts()  # the user may be typing it
+            startup_guard.allow_interrupts()  # the user may be typing the program, and may end it by Ctrl-C
             try:
                 program.read_stdin()
             except OSError as error:

@@ -30,7 +30,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     help_files = f"{FILE_HELP.partition(';')[0]} (default: the newest *{SUFFIX} in this folder)"
     parser.add_argument("files", metavar="FILE", nargs="*", help=help_files)
     parser.add_argument("--live", action="store_true", help="follow recordings while they are written")
-    parser.add_argument("--port", metavar="N", type=int, default=0, help="the port (default: one that is free)")
+    parser.add_argument("--port", metavar="N", type=int, default=0, help="the port (default: a free one)")
     parser.add_argument("--no-open", action="store_true", help="print the address only; open no browser")
     parser.epilog = (
         "Without a browser on this machine, forward the port: ssh -L PORT:127.0.0.1:PORT HOST, and open the printed\n"
@@ -51,7 +51,7 @@ def run(args: Namespace) -> int:
         sys.stdout.flush()
         say("everyone on this machine who has this address can see the recordings; Ctrl-C ends the server")
         if not args.no_open and not opened(server.url):
-            say("no browser could be opened: open the address in one of your own")
+            say("no browser could be opened: open the address yourself")
         server.serve()
     except KeyboardInterrupt:
         say("ended")

@@ -102,7 +102,7 @@ class _Run:
         from seismo.watching.event_selection import EventSelection
         from seismo.watching.match_printer import Printer
 
-        self.hints = end_summary  # loaded now: the program may have modules of the same names
+        self.hints = end_summary  # loaded here, because the program may have modules of the same names
         self.program, self.quiet, self.call = program, bool(given.get("quiet")), str(given.get("call", ""))
         self.pid, self.folder = os.getpid(), current_folder()
         self.done = self.began = False
@@ -111,7 +111,7 @@ class _Run:
         output = given.get("json") or given.get("output")
         self.stream = _open(output, "json" in given, bool(given.get("force"))) if output else self.stderr
         if given.get("pdb"):
-            import pdb  # noqa: F401  loaded now for the same reason
+            import pdb  # noqa: F401  loaded here for the same reason
         self.action = _Late() if self.call else None
         color = given.get("color", "auto")
         if not output:
@@ -165,7 +165,7 @@ class _Run:
         if likely and self.began and not self.done and self.pid == os.getpid():
             if self.watch.file is not None:
                 self.watch.unwritten = self.watch.file.end(self.watch, go_on=True)
-            self._tell()
+            self._write_results()
             self._flush()
 
     def exec_failed(self) -> None:
@@ -188,12 +188,12 @@ class _Run:
             with Restored():
                 self.watch.__exit__(None, None, None)
                 if self.pid == os.getpid():
-                    self._tell()
+                    self._write_results()
                 self._flush()
         except Exception:  # noqa: BLE001  a failed report must not change the program's exit
             return
 
-    def _tell(self) -> None:
+    def _write_results(self) -> None:
         if self.stderr is None or not stderr_is_open():
             return
         lines = self.watch.report()

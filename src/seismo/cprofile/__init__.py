@@ -1,4 +1,4 @@
-"""A replacement for cProfile with the same interface and output, correct with threads, and cheaper.
+"""A replacement for cProfile with the same interface and output: correct with threads, and cheaper.
 
     import seismo.cprofile as cProfile
 
@@ -42,14 +42,14 @@ class Profile(Profiler):
     threads: "all", or "current" for the thread that enables the profile
     """
 
-    stats: Stats  # in the format of pstats; set by create_stats and snapshot_stats
+    stats: Stats  # statistics in the format of pstats, set by create_stats() and snapshot_stats()
 
     def print_stats(self, sort: Sort = -1) -> None:
         """Stop, and print a table to stdout, sorted by one key of pstats or by several in a tuple."""
         import pstats
 
         keys: tuple[Any, ...] = sort if isinstance(sort, tuple) else (sort,)
-        stats = pstats.Stats(self)  # type: ignore[arg-type]  # takes whatever has create_stats
+        stats = pstats.Stats(self)  # type: ignore[arg-type]  # pstats accepts any object with create_stats()
         stats.strip_dirs().sort_stats(*keys).print_stats()
 
     def dump_stats(self, file: str | bytes | PathLike[str] | PathLike[bytes] | int) -> None:
@@ -140,7 +140,7 @@ def label(code: str | CodeType) -> Label:
 
 
 def run(statement: str, filename: str | None = None, sort: Sort = -1) -> None:
-    """Run a statement in __main__, then print a table or write a file for pstats. SystemExit only ends it."""
+    """Run a statement in __main__, then print a table or write a file. SystemExit ends only the statement."""
     profile = Profile()
     _finish(profile, lambda: profile.run(statement), filename, sort)
 
@@ -152,7 +152,7 @@ def runctx(
     filename: str | None = None,
     sort: Sort = -1,
 ) -> None:
-    """Run a statement in these namespaces, and report as run() does."""
+    """Run a statement in these namespaces, then print a table or write a file as run() does."""
     profile = Profile()
     _finish(profile, lambda: profile.runctx(statement, globals, locals), filename, sort)
 

@@ -38,14 +38,14 @@ def main() -> None:
     sys.argv[:] = args
     outfile = None if options.outfile is None else os.path.abspath(options.outfile)  # the program may change folders
     if outfile is not None and not _may_be_written(outfile):
-        parser.error(f"{outfile} is there already and holds no statistics: name another file with -o, or remove it")
+        parser.error(f"{outfile} exists and holds no statistics: name another file with -o, or remove it")
     code, names = _load_module(args[0]) if options.module else _load_script(args[0])
     from seismo.cprofile import runctx
 
     try:
         runctx(code, names, None, outfile, options.sort)
     except BrokenPipeError as error:
-        sys.stdout = None  # else the interpreter reports it once more at exit
+        sys.stdout = None  # without this, the interpreter would report the broken pipe again at exit
         sys.exit(error.errno)
 
 
@@ -61,7 +61,7 @@ def _may_be_written(path: str) -> bool:
     try:
         with open(path, "rb") as file:
             begin = file.read(2)
-    except OSError:  # the later write reports it, as cProfile's does
+    except OSError:  # the later write reports the error, as in cProfile
         return True
     return begin[:1] in b"{\xfb" and begin[1:] in b"()0\xa8\xa9"
 
@@ -79,7 +79,8 @@ def _load_script(path: str) -> tuple[CodeType, dict[str, Any]]:
 
     sys.path.insert(0, os.path.dirname(path))
     with io.open_code(path) as file:
-        extra: dict[str, Any] = {"module": "__main__"} if sys.version_info >= (3, 15) else {}  # for filters of warnings
+        # The module's name is matched by filters of warnings.
+        extra: dict[str, Any] = {"module": "__main__"} if sys.version_info >= (3, 15) else {}
         code: CodeType = compile(file.read(), path, "exec", **extra)
     main = type(sys)("__main__")
     _kept.append(sys.modules["__main__"])  # keeps seismo's __main__ alive, whose code is still on the stack

@@ -1,11 +1,11 @@
-"""The interpreter's hooks for any number of profile and trace functions, in one thread or in all.
+"""Profile and trace functions in any number, for one thread or for all.
 
     with set_profile(func): ...                                   func(frame, event, arg), as sys.setprofile calls it
     handle = set_trace(func, threads="all", where='module("app.*")')
     handle.remove()
 
-sys.setprofile, sys.settrace and sys.monitoring stay free for debuggers, coverage and profilers. Their functions and
-seismo's receive the same events. docs/hooks.md describes all of it.
+sys.setprofile, sys.settrace and sys.monitoring remain available to other tools, which receive the same events.
+docs/hooks.md has the details.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ _TRACE_KINDS = (*_CALLS, "line", "raise", "stop_iteration", "opcode")
 
 
 def _filter(where: str, trace: bool) -> _core.Filter:
-    """Return the native form of an expression. Raise UsageError if it is wrong or needs facts that these hooks lack."""
+    """Return the native form of an expression. Raise UsageError if it is invalid or undecidable by these hooks."""
     from seismo._core import Filter
     from seismo.errors import UsageError
     from seismo.expression import parse

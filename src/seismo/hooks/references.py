@@ -1,4 +1,4 @@
-"""The interpreter's reference tracer for any number of Python callbacks, which receive created and destroyed objects.
+"""Callbacks in any number that receive the interpreter's events about created and destroyed objects.
 
     def seen(batch):
         for type, count, address, event in batch: ...
@@ -6,9 +6,9 @@
     with set_ref_tracer(seen):
         work()
 
-The interpreter's hook may not create objects, so callbacks do not run inside it. They receive batches, on the main
-thread between two of its instructions (as signal handlers run), at `flush()`, `remove()` and the program's end.
-A batch is a list of tuples with the events of all threads in the order in which they happened:
+The interpreter's hook may not create objects, so callbacks do not run inside it. Like signal handlers, they run on the
+main thread between two instructions, and receive a batch of events. `flush()`, `remove()` and the program's end deliver
+a batch, too. A batch is a list of tuples with the events of all threads in the order in which they happened:
 
     (type, 1, address, "create")       an object of this type was created at this address
     (type, 1, address, "destroy")      it was destroyed; also reported for objects older than the tracer
@@ -17,7 +17,7 @@ A batch is a list of tuples with the events of all threads in the order in which
                                        a moment before this batch until the hook was set again
     (None, count, 0, "lost")           events whose type could not be kept either
 
-`type` is the type itself, which is kept alive until its batch was delivered. Objects that a callback itself creates and
+`type` is the type object, which is kept alive until the batch is delivered. Objects that a callback itself creates and
 destroys are in no batch. This needs CPython 3.13.3 or later.
 """
 
@@ -39,9 +39,9 @@ def set_ref_tracer(
 ) -> "_core.RefTracer":
     """Call `callback(batch)` with objects created and destroyed from now on; several callbacks may be active at once.
 
-    The result is a context manager. Its `remove()` ends the callback after a last batch, and `flush()` delivers at
-    once. `status()` returns counters: `taken`, the number of times another tool took the hook, and `blind_ns`, the time
-    without events.
+    The result is a context manager. `remove()` delivers a last batch and ends the callback. `flush()` delivers a batch
+    at once. `status()` returns counters: `taken`, the number of times another tool took the hook, and `blind_ns`, the
+    time without events.
 
     A callback that raises is removed. Its exception goes to `sys.unraisablehook`, or is raised by the `flush()` or
     `remove()` that delivered the batch. Raise UsageError if the callback is not callable, if threads is unknown, or if

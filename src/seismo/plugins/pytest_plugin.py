@@ -1,9 +1,9 @@
 """The pytest plugin of seismo: options to cover, profile and check tests, markers and fixtures.
 
-Pytest loads this file in every run (entry point pytest11), so it only has declarations. The recording plugins
-(pytest.cover, pytest.profile, pytest.check) are imported on request in pytest_load_initial_conftests. That is before
-conftest files and most plugins, so that their imports are recorded. Support for objects (pytest.leaks_marker,
-pytest.objects_fixture) is imported by the first test that is marked or uses the fixture.
+Pytest loads this file in every run (entry point pytest11), so it contains only declarations. The recording plugins
+(pytest.cover, pytest.profile, pytest.check) are imported on request in pytest_load_initial_conftests. This hook runs
+before conftest files and most plugins are loaded, so that their imports are recorded. Support for objects
+(pytest.leaks_marker, pytest.objects_fixture) is imported by the first test that is marked or uses the fixture.
 """
 
 from __future__ import annotations
@@ -35,11 +35,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="measure the coverage of the tests; SOURCE is the package or folder to measure, and may be given several "
         "times; without SOURCE the project's settings decide",
     )
-    add(
-        "--seismo-no-cover",
-        action="store_true",
-        help="do not measure coverage, whatever other options say",
-    )
+    add("--seismo-no-cover", action="store_true", help="do not measure coverage, whatever other options say")
     _add_settings(add, "pytest-cover", "--seismo-cover-")
     add(
         "--seismo-cover-report",
@@ -83,7 +79,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def _add_settings(add: Callable[..., None], guest: str, begin: str) -> None:
-    """Declare the options that seismo.options has for a guest. begin: of their names."""
+    """Declare the options of seismo.options for this plugin. begin: the prefix of the option names."""
     from seismo.options import of
 
     for option in of(guest):
@@ -96,16 +92,8 @@ def _add_settings(add: Callable[..., None], guest: str, begin: str) -> None:
 
 def _add_files(add: Callable[..., None]) -> None:
     """Declare the options about files that are read and written."""
-    add(
-        "--seismo-cover-config",
-        metavar="FILE",
-        help="read this settings file instead of the project's",
-    )
-    add(
-        "--seismo-cover-file",
-        metavar="FILE",
-        help="write the recording to FILE (default: cover.seismo)",
-    )
+    add("--seismo-cover-config", metavar="FILE", help="read this settings file instead of the project's")
+    add("--seismo-cover-file", metavar="FILE", help="write the recording to FILE (default: cover.seismo)")
     flags = (
         ("append", "add to the existing recording instead of replacing it"),
         ("force", "let a report overwrite a file of another kind"),
@@ -123,11 +111,7 @@ def _add_profile(add: Callable[..., None]) -> None:
         default=10,
         help="show at most N tests and functions (default: 10)",
     )
-    add(
-        "--seismo-profile-children",
-        action="store_true",
-        help="also record the processes that tests start or fork",
-    )
+    add("--seismo-profile-children", action="store_true", help="also record the processes that tests start or fork")
 
 
 def _add_check(add: Callable[..., None]) -> None:
@@ -135,8 +119,7 @@ def _add_check(add: Callable[..., None]) -> None:
     add(
         "--seismo-check",
         action="store_true",
-        help="count the calls and lines of the tests, twice, and fail if they have become more than what they are "
-        "compared with; exact counts, not times",
+        help="count the calls and lines of the tests in two runs, and fail if there are more than before",
     )
     add(
         "--seismo-against",
@@ -144,11 +127,7 @@ def _add_check(add: Callable[..., None]) -> None:
         help="compare with this revision of git, which is checked out and measured on the spot, or with this file "
         "(default: seismo-check-tests.txt)",
     )
-    add(
-        "--seismo-update",
-        action="store_true",
-        help="write the counts to the file instead of comparing",
-    )
+    add("--seismo-update", action="store_true", help="write the counts to the file instead of comparing")
     add(
         "--seismo-limit",
         metavar="LIMIT",
@@ -257,7 +236,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(wrapper=True, trylast=True)  # innermost, so that logs and output of all runs are captured
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
-    """Run a marked test several times, or count its actions."""
+    """Run a test with the marker for leaks several times, or count for its budget."""
     __tracebackhide__ = True
     leaks, budget = item.get_closest_marker("seismo_no_leaks"), item.get_closest_marker("seismo_budget")
     if leaks is None and budget is None:

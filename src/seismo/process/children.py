@@ -2,15 +2,15 @@
 """The processes that a recorded program starts.
 
 Without --children a forked child continues in its own recording, beside the parent's: app-12.seismo gives
-app-34.seismo. A child that subprocess forks only to exec in it is not recorded.
+app-34.seismo. A child that subprocess forks only for an exec is not recorded.
 
-With --children every process writes a part into the folder OUT.parts, and the first process merges the parts into OUT
-at its end. If it dies, the parts stay; `seismo merge` reads them. If it becomes another program by exec, it merges
-before that. If that program is a Python, it is the heir: it records a part like any process, and merges again at its
-end. process.exit_and_exec has how other interpreters are reached, and how os._exit and exec are handled. A process that
-cannot be recorded leaves a mark (child_startup/unrecorded_mark.py) for the merged recording.
+With --children, every process writes a part into the folder OUT.parts. The first process merges the parts into OUT at
+its end. If it is killed, the parts remain, and `seismo merge` can read them. If it becomes another program by exec, it
+merges before the exec. If the new program is a Python, it is the *heir*: it records a part like any process, and merges
+again at its end. process.exit_and_exec reaches other interpreters, and handles os._exit and exec. A process that cannot
+be recorded leaves a mark (child_startup/unrecorded_mark.py) for the merged recording.
 
-multiprocessing's pool kills its workers while they wait for work, so they write their data before they wait.
+A pool of multiprocessing kills its workers while they wait for work, so they write their data before they wait.
 """
 
 from __future__ import annotations
@@ -36,23 +36,22 @@ else:
     from seismo import _core
 
 
-PARTS = ".parts"  # suffix of the folder, after the recording's name
+PARTS = ".parts"  # suffix of the parts' folder, which is named after the recording
 PATIENCE = 0.5  # seconds that the end of the program waits for children that are just ending
 
 
 class Process:
-    """The recording of this process, and how it ends.
+    """The recorders of this process with their files, and the end of the recording.
 
     runs: the recorders, each with its settings and its file, or None for no file (a forked child that is not recorded).
     The first one's file is the recording. parts: the folder of --children, or "". quiet: print nothing.
 
     at_end: called with the recording after the recorders stopped, except in forked children, which only close their
-    files. It finishes the recording, and returns the exit status for a program that ends with 0. went_on: called with
-    the recording if an exec fails after at_end was called.
+    files. at_end finishes the recording, and returns the exit status for a program that ends with 0. went_on: called
+    with the recording if at_end was called for an exec that then failed.
 
-    has_over: over() will be called. prepare: loads what at_end needs, before the program gives up its root directory or
-    its privileges. heir: the program that this process becomes by exec merges the parts, into the file that the folder
-    is named after.
+    has_over: True if over() will be called. prepare: loads what at_end needs, before the program gives up its root
+    directory or its privileges. heir: True if the program that this process becomes by exec merges the parts.
     """
 
     def __init__(
@@ -86,7 +85,7 @@ class Process:
         return self.runs[0][0]
 
     def begin(self) -> None:
-        """Start the recorders into their files, and register the end. Raises SeismoError if one cannot start."""
+        """Start the recorders, and register the end of the recording. Raise SeismoError if a recorder cannot start."""
         import atexit
         from types import MethodType
 
@@ -96,7 +95,7 @@ class Process:
         self._register = MethodType(atexit.register, last)
         self._register()
         try:
-            self._start(self.runs[::-1])  # the first one must not record the start of another
+            self._start(self.runs[::-1])  # the first recorder must not record the start of another one
         except BaseException:
             atexit.unregister(last)
             raise
@@ -117,7 +116,7 @@ class Process:
             raise
 
     def _written(self) -> None:
-        """Write what is known at the start, so that the files of a process that dies early identify it."""
+        """Write the first chunks, so that the files of a process that is killed early identify it."""
         for recorder, _, output in self.runs:
             if output is not None:
                 output.belongs_to(recorder)
@@ -129,15 +128,15 @@ class Process:
             recorder.flush()
 
     def over(self, how: str) -> None:
-        """Save how the main module ended; its threads and exit functions may still run."""
+        """Note how the main module ended. Threads and exit functions of the program may still run."""
         import atexit
 
         self.exit = how
         if self.begun and not self.done and (self.early or not atexit._ncallbacks()):
-            self._register()  # the program has run or cleared all exit functions, including ours
+            self._register()  # the program has run or cleared all exit functions, including seismo's
 
     def _last(self) -> None:
-        """Run the last exit function. A program may run all of them early and go on; then there will be another end."""
+        """Handle the last exit function, unless the program has run all exit functions early and continues."""
         threading = sys.modules.get("threading")
         at_work = threading.main_thread().is_alive() if threading is not None else sys._getframe().f_back is not None
         if at_work and self.has_over and not self.exit:
@@ -146,14 +145,14 @@ class Process:
             self.finish()
 
     def finish(self, exit_: str | None = None) -> None:
-        """End the recording once, in the process it belongs to. Never raises, so the program's end stays its own."""
+        """End the recording, once and only in its own process. Never raises, so the program ends as usual."""
         if self.done or not self.begun or self.pid != os.getpid():
             return
         self.done = True
         try:
             with Restored():
                 self._finish(exit_)
-        except BaseException as error:  # also Ctrl-C, which nothing could handle any more
+        except BaseException as error:  # nothing could handle even Ctrl-C at this point
             self.complain(f"the end of the recording failed: {type(error).__name__}: {error}")
 
     def _finish(self, exit_: str | None) -> None:
@@ -181,7 +180,7 @@ class Process:
         return exit_and_exec.pack(recorders, self.parts, heir)
 
     def before_exec(self, likely: bool) -> None:
-        """Complete the file. If the exec is likely to succeed, end all but the recorder. exec_failed() undoes it."""
+        """Complete the file, and if the exec is likely to succeed, show the results. exec_failed() undoes this."""
         if self.done or not self.begun or self.pid != os.getpid() or self.output is None:
             return
         self.ahead = True
@@ -205,7 +204,7 @@ class Process:
                     engine.unrecorded(self.went_on, self.output)
 
     def before_leaving(self) -> None:
-        """Load what the end needs, once: afterwards it may be out of reach."""
+        """Load the modules that the end needs, before the program changes its root or its user."""
         prepare, self.prepare = self.prepare, None
         if prepare is not None and self.at_end is not None and self.pid == os.getpid() and not self.done:
             with Restored():
@@ -221,7 +220,7 @@ class Process:
                 output.discard()
 
     def complain(self, text: str) -> None:
-        """Print on stderr what was lost, unless the user asked for silence."""
+        """Print a message about a loss on stderr, unless --quiet is set."""
         if not self.quiet:
             say(text)
 
@@ -230,7 +229,7 @@ class Process:
         mark(self.parts, error)
 
     def forked(self) -> None:
-        """Start a recording in a forked child, or none."""
+        """Start the recording of a forked child, or disable it there."""
         if self.pid == os.getpid():
             return  # another recorder was notified first
         parent_pid, self.pid = self.pid, os.getpid()
@@ -255,7 +254,7 @@ class Process:
                 _watch_pools(self.flush)
 
     def _open(self, parents: list[Output | None], parent_pid: int) -> None:
-        """Open a file for each of the parent's in a forked child, all or none."""
+        """Open a file in a forked child for each file of the parent, or none if one cannot be opened."""
         opened: list[Output] = []
         try:
             for parent in parents:
@@ -281,14 +280,15 @@ def _forked_to_exec() -> bool:
 
 
 def part(folder: str) -> Output:
-    """Return a new part for this process, locked while a process writes it. Raises RecordingError."""
+    """Return a new, locked part for this process. Raise RecordingError if it cannot be created."""
     number = 0
     while True:
         name = f"{os.getpid()}-{number}{SUFFIX}"
         try:
             output = Output(os.path.join(folder, name), exclusive=True)
             break
-        except FileExistsError:  # from before this process's exec, or from a process whose pid was reused
+        # The file is from before this process's exec, or from an earlier process with the same pid.
+        except FileExistsError:
             number += 1
     return output
 
@@ -312,11 +312,11 @@ def remove_folder(folder: str) -> None:
         try:
             os.rmdir(place)
         except OSError:
-            pass  # there is none, or another process's part is in it
+            pass  # the folder is missing, or holds another process's part
 
 
 def mark(folder: str, error: Exception) -> None:
-    """Leave a mark in the folder of the parts, if there is one, that this process is not recorded."""
+    """Leave a mark in the folder of the parts, if it exists, that this process is not recorded."""
     from seismo.process.child_startup.unrecorded_mark import leave
 
     if folder and os.path.isdir(folder):
@@ -329,17 +329,17 @@ _followed: Process | None = None
 
 
 def follow(packed: str) -> None:
-    """Start recording at the start of an interpreter. packed: the variable's value. Raises what prevents recording."""
+    """Start recording at the start of an interpreter, or raise an error. packed: the value of SEISMO_CHILDREN."""
     global _followed
     recorders, folder, heir = exit_and_exec.unpack(packed)
     if heir == os.getpid():
         make_folder(folder)
     if not os.path.isdir(folder):
-        return  # the first process has ended and merged, so nothing would read the part
+        return  # the first process has merged and ended, so nothing would read a part
     words = "\n".join(sys.orig_argv[1:])
     if "from multiprocessing.resource_tracker import" in words:
-        return  # multiprocessing's own housekeeping, not the program
-    server = "from multiprocessing.forkserver import" in words  # forks the program's processes, runs nothing of it
+        return  # multiprocessing's resource tracker runs nothing of the program
+    server = "from multiprocessing.forkserver import" in words  # the fork server runs nothing of the program itself
     process = Process(
         [
             (recording_kinds.recorder(name), settings, None if server else part(folder))
@@ -364,8 +364,8 @@ def follow(packed: str) -> None:
 
 
 def _inherit(process: Process) -> None:
-    """Make this program merge the parts into the recording, as the first process became it by exec."""
-    path = list(sys.path)  # without the program's entries
+    """Let this process merge the parts at its end, because the first process became this program by exec."""
+    path = list(sys.path)  # the import path before the program adds its own entries
 
     def load() -> None:
         programs, sys.path = sys.path, path
@@ -375,7 +375,7 @@ def _inherit(process: Process) -> None:
             sys.path = programs
 
     def end(output: Output) -> int:
-        if process.done:  # False if it becomes another program, which merges then
+        if process.done:  # the recording is not done if exec is about to replace the program, which then merges
             load()
             from seismo.process import merge_parts
 
@@ -387,7 +387,7 @@ def _inherit(process: Process) -> None:
 
 
 def _fork_only(process: Process) -> None:
-    """Record not this process but those it forks."""
+    """Record the processes that this one forks, but not this one."""
 
     def child() -> None:
         process.pid = os.getpid()
@@ -404,7 +404,7 @@ def _fork_only(process: Process) -> None:
 
 
 def abandon() -> None:
-    """Drop the recording of a followed process that turns out to be a `seismo profile`, which records itself."""
+    """Drop the recording that a parent's --children began in this process, because the process records itself."""
     global _followed
     if _followed is None:
         return
@@ -418,12 +418,12 @@ def abandon() -> None:
 def _watch_pools(flush: Callable[[], None], load: bool = False) -> None:
     """Write a pool worker's part before multiprocessing can kill it.
 
-    A pool kills its workers at once after the last result, while they wait for work. So a worker writes its part before
-    it waits, and before it returns a result unless writing would take a good share of its time. load: import
-    multiprocessing.queues for it, as a spawned process is about to.
+    A pool kills its workers after the last result, while they wait for work. So a worker writes its part before it
+    waits, and before it returns a result unless writing takes too much time. load: import multiprocessing.queues, which
+    a spawned process will import anyway.
     """
     if load:
-        import multiprocessing.queues  # noqa: F401  for sys.modules
+        import multiprocessing.queues  # noqa: F401  the import fills sys.modules
     queues = sys.modules.get("multiprocessing.queues")
     if queues is None or hasattr(queues.SimpleQueue.get, "seismo"):
         return

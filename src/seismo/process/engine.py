@@ -1,9 +1,9 @@
 """The engine of this process, shared by `seismo profile`, sessions, and followed children.
 
-The native engine records the whole process, so a second user only joins. This module counts the users, checks their
-settings against each other, and keeps the engine consistent across fork.
+The native engine records the whole process, so a second user only joins. This module counts the users, compares their
+settings, and keeps the engine consistent across fork.
 
-In a forked child the engine waits until `users.forked_hook`, which the starter sets, decides how to go on.
+In a forked child the engine waits for `users.forked_hook`, which the first user sets, to decide how to continue.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from _json import encode_basestring_ascii as quote  # json itself would import re and a dozen more
+from _json import encode_basestring_ascii as quote  # the module json would import re and a dozen others
 
 from seismo import __version__, recording_kinds
 from seismo.errors import RecordingError, UsageError
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 else:
     try:
         from seismo import _core
-    except ImportError as reason:  # built for another interpreter, or missing
+    except ImportError as reason:  # the core is missing or was built for another interpreter
         raise RecordingError("seismo's native core cannot be loaded", str(reason), "reinstall seismo") from None
 
 # Frames of files below this folder are left out of every recording.
@@ -44,7 +44,7 @@ _launchers: set[str] = set()
 
 
 def hide_launcher() -> None:
-    """Leave out the script that called us to run a program, whose last lines run after the program's end."""
+    """Leave out the script that started seismo, whose last lines run after the program's end."""
     frame: FrameType | None = sys._getframe()
     while frame is not None:
         name = frame.f_code.co_filename
@@ -54,7 +54,7 @@ def hide_launcher() -> None:
 
 
 def hidden(also: Iterable[str] = ()) -> str:
-    """Return the files to leave out, one a line; a trailing slash stands for all files below."""
+    """Return the files to leave out, one per line. A path with a trailing slash stands for all files below it."""
     return "\n".join([HIDE, *sorted(printable(name) for name in {*_launchers, *also} if "\n" not in name)])
 
 
@@ -65,8 +65,8 @@ SETTINGS = {
     **{name: option.choices or (0, 1) for name, option in OPTIONS.items() if not option.metavar},
     "source": (None, *OPTIONS["source"].choices),
     "recorder": tuple(_RECORDS),
-    "journal": (0, 1),  # for recordings of calls: with the time of each event
-    "apart": (0, 1),  # leave out the threads that run already, except the caller's
+    "journal": (0, 1),  # 1 adds a trace's journal to a recording of calls
+    "apart": (0, 1),  # 1 leaves out threads that run already, except the caller's
 }
 
 # The terms that `where` of a recording can use.
@@ -229,7 +229,7 @@ def about_process() -> dict[str, str]:
     return {
         "interpreter": f"{sys.implementation.name} {sys.version.split(maxsplit=1)[0]}",
         "host": printable(os.uname().nodename),
-        "argv": _value(_notebook() or masked(sys.orig_argv)),
+        "argv": json_text(_notebook() or masked(sys.orig_argv)),
     }
 
 
@@ -238,7 +238,8 @@ def _notebook() -> list[str]:
     if "ipykernel_launcher" not in sys.orig_argv:
         return []
     variables = getattr(sys.modules.get("__main__"), "__dict__", {})
-    names = os.environ.get("JPY_SESSION_NAME"), variables.get("__vsc_ipynb_file__")  # of Jupyter, of VS Code
+    # Names set by Jupyter and by VS Code.
+    names = os.environ.get("JPY_SESSION_NAME"), variables.get("__vsc_ipynb_file__")
     return [next((os.path.basename(name) for name in names if isinstance(name, str) and name), "Jupyter kernel")]
 
 
@@ -253,7 +254,7 @@ users = RecorderUsers(after_fork)
 
 
 class Recorder:
-    """A recorder as one who records a whole process has it (process.children.Process). users: who uses it."""
+    """A recorder of the engine, as process.children.Process uses it for a whole process. users: its users."""
 
     users = users
 
@@ -282,7 +283,7 @@ class Recorder:
 
     def begin(self, settings: dict[str, object], fd: int) -> None:
         """Start the engine."""
-        if settings.get("timing") == "none":  # makes counts reproducible
+        if settings.get("timing") == "none":  # without garbage from before, counts are reproducible
             begin_collecting()
         how = {**self.start_settings(settings), "recorder": self.name}
         # The current frames are ours and the interpreter's, so leave them out.
@@ -304,8 +305,8 @@ class Recorder:
         """Bring the file up to date."""
         self._core("flush")
 
-    def ahead(self, exit_: str, ask: bool = False) -> None:  # noqa: ARG002  what others ask at the end
-        """Write everything as if the process ended now in this way; "" takes it back. ask: include costly parts."""
+    def ahead(self, exit_: str, ask: bool = False) -> None:  # noqa: ARG002  the recorder of objects uses it
+        """Write everything as if the process ended now; exit_ says how, and "" undoes it. ask: include costly parts."""
         self._core("ahead", exit_)
 
     def move(self, fd: int) -> bool:
@@ -338,7 +339,7 @@ class Recorder:
 
 
 def begin_collecting() -> None:
-    """Start from a heap without garbage, so that the cycle collector runs at the same places each time."""
+    """Collect all garbage, so that the cycle collector runs at the same places in each run."""
     if gc.isenabled():
         gc.collect()
 
@@ -374,16 +375,11 @@ def meta(settings: dict[str, object], recorder: str = recording_kinds.CALLS, **m
         "implementation": quote(sys.implementation.name),
         "platform": quote(sys.platform),
         "executable": quote(sys.executable or ""),
-        "settings": _value(settings),
+        "settings": json_text(settings),
         "recorder": quote(recorder),
-        **{name: _value(value) for name, value in more.items()},
+        **{name: json_text(value) for name, value in more.items()},
     }
     return "{" + ", ".join(f"{quote(name)}: {value}" for name, value in fields.items()) + "}"
-
-
-def json_text(value: object) -> str:
-    """Return values of settings as JSON: text, numbers, booleans, None, lists, and dicts of these."""
-    return _value(value)
 
 
 class _Scanning:
@@ -403,7 +399,7 @@ def from_json(text: str) -> object:
     except StopIteration:
         end = -1
     if end != len(text):
-        raise ValueError("this is no JSON")
+        raise ValueError("this is not JSON")
     return value
 
 
@@ -413,13 +409,14 @@ class Json(str):
     __slots__ = ()
 
 
-def _value(value: object) -> str:
+def json_text(value: object) -> str:
+    """Return text, numbers, booleans, None, and lists and dicts of these as JSON in ASCII, without importing json."""
     if isinstance(value, Json):
         return str(value)
     if isinstance(value, (tuple, list)):
-        return f"[{', '.join(map(_value, value))}]"
+        return f"[{', '.join(map(json_text, value))}]"
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{quote(name)}: {_value(one)}" for name, one in value.items()) + "}"
+        return "{" + ", ".join(f"{quote(name)}: {json_text(one)}" for name, one in value.items()) + "}"
     if isinstance(value, bool):
         return "true" if value else "false"
     return quote(value) if isinstance(value, str) else "null" if value is None else str(value)

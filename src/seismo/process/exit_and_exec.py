@@ -4,16 +4,16 @@
 The core enters os._exit, os.exec*, os.posix_spawn* and _posixsubprocess.fork_exec through wrappers
 (native/module/processes.c) and notifies this module first; the program sees the interpreter's own functions.
 
-Ends. os._exit skips atexit handlers, so the recording ends before it. An exec may fail, so the file is completed before
-it, and recording goes on if the exec returns. Only the summary and the merge of the children cannot be taken back: they
-are made only if the exec looks likely to succeed.
+Ends. os._exit skips atexit handlers, so the recording ends before the call. An exec may fail. So the file is completed
+before the call, and recording goes on if the call returns. The summary and the merge of the children cannot be undone,
+so they are made only if the exec is likely to succeed.
 
-Starts. With --children, child processes are reached through their environment. PYTHONPATH begins with a folder of ours
-that holds a sitecustomize (see child_startup/), and SEISMO_CHILDREN has the settings and the folder of the parts. Both
-are put into the C environment only, which new processes inherit, and not into os.environ: the program does not see
-them, and the children remove them from theirs. They are also added to an explicit environment that a program passes to
-a child. Interpreters started with -E, -I or -S are not reached. Why not a .pth file: it would run at every start of
-every Python of the installation, recorded or not.
+Starts. With --children, child processes are reached through their environment. PYTHONPATH begins with a folder of
+seismo that has a sitecustomize (see child_startup/). SEISMO_CHILDREN has the settings and the folder of the parts. The
+two variables are set in the C environment, which new processes inherit, and not in os.environ. So the program does not
+see them, and the children remove them. If a program passes an explicit environment to a child, the variables are added
+to it. Interpreters started with -E, -I or -S are not reached. A .pth file is not used, because it would run in every
+process of the installation, recorded or not.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ else:
 
 VARIABLE = "SEISMO_CHILDREN"
 PATH = "PYTHONPATH"
-_LEAVING = ("chroot", "setuid", "seteuid", "setreuid", "setresuid")  # files may be out of reach afterwards
-_LONGEST = 128 << 10  # bytes of one word of a command line, including its end
+_LEAVING = ("chroot", "setuid", "seteuid", "setreuid", "setresuid")  # after these calls, files may be out of reach
+_LONGEST = 128 << 10  # the kernel's limit for one word of a command line, in bytes with the final NUL
 
 _receivers: list[Listener] = []
 
@@ -68,7 +68,7 @@ def subscribe(process: Listener) -> None:
 
 
 def unsubscribe(process: Listener) -> None:
-    """Undo subscribe() for a process that goes on after its recording has ended."""
+    """Undo subscribe() for a process that continues after the end of its recording."""
     if process in _receivers:
         _receivers.remove(process)
     process.parts = ""
@@ -90,7 +90,7 @@ def _receive(name: str, values: tuple[Any, ...] | None, names: tuple[str, ...]) 
                 refresh(process)
             else:
                 values = _notify(process, name, values, names)
-        except BaseException:  # also Ctrl-C: the program gets the next one
+        except BaseException:  # an error here, even Ctrl-C, must not change the program's call
             continue
     return values
 
@@ -139,7 +139,7 @@ def _is_there(path: Any) -> bool:
 
 
 def _will_succeed(path: Any, argv: Any, env: Any) -> bool:
-    """Return True if such an exec will succeed, as far as that can be known without trying."""
+    """Return True if the exec is likely to succeed."""
     try:
         words = [os.fsencode(word) for word in argv]
         words += [os.fsencode(name) + b"=" + os.fsencode(value) for name, value in env.items()]
@@ -178,7 +178,7 @@ def _is_script(path: Any) -> bool:
 
 
 def clear_environment() -> None:
-    """Set our variables in the C environment to their values in os.environ."""
+    """Reset seismo's two variables in the C environment to their values in os.environ."""
     for name in (VARIABLE, PATH):
         value = os.environ.get(name)
         if value is None:
@@ -188,7 +188,7 @@ def clear_environment() -> None:
 
 
 def refresh(process: Listener) -> None:
-    """Set our variables in the C environment, unseen by os.environ; repeated, as the program may set PYTHONPATH."""
+    """Set seismo's variables in the C environment only. Called again when the program may have set PYTHONPATH."""
     if process.parts:
         os.putenv(VARIABLE, process.packed())
         os.putenv(PATH, _with_hook(os.environ.get(PATH, "")))
@@ -202,7 +202,7 @@ def _with_hook(path: str) -> str:
 
 
 def _mapping(process: Listener, env: Mapping[str, str]) -> Mapping[str, str]:
-    """Return the environment for a child, with our variables. An invalid mapping is left to the callee to refuse."""
+    """Return the environment for a child, with seismo's variables. An invalid mapping is returned unchanged."""
     try:
         changed: dict[str, str] = {os.fsdecode(name): os.fsdecode(value) for name, value in env.items()}
     except (TypeError, AttributeError):
@@ -228,7 +228,7 @@ def _list(process: Listener, env: Iterable[bytes]) -> Iterable[bytes]:
 
 
 def pack(recorders: dict[str, dict[str, object]], folder: str, heir: int) -> str:
-    """Return a line of JSON, then the folder of the parts, which may contain any character.
+    """Return the value of SEISMO_CHILDREN: a line of JSON, then the folder of the parts.
 
     recorders: the settings of each, by its name. heir: the pid that merges the parts after an exec, or 0.
     """
@@ -236,7 +236,7 @@ def pack(recorders: dict[str, dict[str, object]], folder: str, heir: int) -> str
 
 
 def unpack(text: str) -> tuple[dict[str, dict[str, object]], str, int]:
-    """Return the recorders, the folder and the heir. Raises ValueError for invalid text."""
+    """Return the recorders, the folder and the heir from a text of pack(). Raise ValueError for invalid text."""
     line, _, folder = text.partition("\n")
     known = engine.from_json(line)
     known = known if isinstance(known, dict) else {}

@@ -1,7 +1,7 @@
-"""Handlers for forked children, which lack the threads that held locks and were inside of blocks.
+"""Handlers for forked children, which lack the threads that held locks or were inside `with` blocks.
 
-The interpreter calls one Python function of ours there, the one in this file. It frees the locks, and then calls the
-registered hooks in the order of USERS, RECORDERS, LAST.
+The interpreter calls _after_fork() in the child. This function frees the locks, and then calls the registered hooks in
+the order of USERS, RECORDERS, LAST.
 """
 
 from __future__ import annotations
@@ -18,21 +18,22 @@ if TYPE_CHECKING:
 
 _locks: list[ref[RLock]] = []
 
-# Sessions come first: those whose threads are all missing leave their recorders. Then the recorders decide whether to
-# go on. Last comes code that begins a recording in the child.
+# Sessions come first: a session leaves its recorder if none of its threads exist in the child. Then each recorder
+# continues or stops. Code that begins a recording in the child comes last.
 USERS, RECORDERS, LAST = range(3)
-_told: tuple[list[Callable[[], None]], ...] = ([], [], [])
+_hooks: tuple[list[Callable[[], None]], ...] = ([], [], [])
 
 
 def register(hook: Callable[[], None], when: int) -> None:
     """Register a hook to call in each forked child."""
-    _told[when].append(hook)
+    _hooks[when].append(hook)
 
 
 def new_lock() -> RLock:
     """Return a re-entrant lock that is free in a forked child, unless the forking thread holds it."""
     lock = RLock()
-    if len(_locks) & (len(_locks) - 1) == 0:  # now and then; a weakref callback would run in the middle of programs
+    # At powers of two; weakref callbacks would run in the middle of the program.
+    if len(_locks) & (len(_locks) - 1) == 0:
         _locks[:] = [known for known in _locks if known() is not None]
     _locks.append(ref(lock))
     return lock
@@ -44,22 +45,22 @@ def _after_fork() -> None:
         if lock is not None and not lock._is_owned():  # type: ignore[attr-defined]
             lock._at_fork_reinit()  # type: ignore[attr-defined]
     failure: BaseException | None = None
-    for hook in [hook for hooks in _told for hook in hooks]:
+    for hook in [hook for hooks in _hooks for hook in hooks]:
         try:
             hook()
-        except BaseException as error:  # noqa: BLE001  the other hooks must run, too; the interpreter reports it
+        except BaseException as error:  # noqa: BLE001  the other hooks must run, too, before the error is raised
             failure = failure or error
     if failure is not None:
         raise failure
 
 
-os.register_at_fork(after_in_child=_after_fork)  # cannot be undone; hooks check if they are needed
+os.register_at_fork(after_in_child=_after_fork)  # registration cannot be undone, so each hook checks if it is needed
 
 
 class Inside:
-    """A count by thread of calls and `with` blocks that are active now. Changed only with a lock held."""
+    """The number of active calls and `with` blocks, by thread. A lock must be held to change it."""
 
-    NOBODY = 0  # stands for the thread of blocks that any thread may leave
+    NOBODY = 0  # the stand-in for a thread's id in blocks that any thread may leave
 
     def __init__(self) -> None:
         self._threads: dict[int, int] = {}
@@ -76,9 +77,9 @@ class Inside:
         self._threads[thread] = self._threads.get(thread, 0) + 1
 
     def leave(self) -> bool:
-        """Count one less for this thread, or for another if this one has none. Return True if that was the last."""
+        """Count one less for this thread, or for another one if it has none. Return True if none are left."""
         if not self._threads:
-            return False  # a coroutine's end, in a child that lacks the thread it ran on
+            return False  # a coroutine ends in a forked child that lacks the thread in which it began
         thread = next((known for known in (get_ident(), self.NOBODY) if known in self._threads), None)
         if thread is None:
             thread = next(iter(self._threads))

@@ -1,8 +1,8 @@
 """The end of a recording of several processes: their parts become one file.
 
-A process that still runs keeps its part: the merge waits for it only a moment, and the folder stays. The merged file
-lists as losses the processes that could not be recorded and left a mark (child_startup/unrecorded_mark.py), parts that
-could not be read, and processes that still ran.
+The merge waits a moment for processes that still run. After that their parts remain, and so does the folder. The merged
+file lists three kinds of losses: processes that left a mark because they could not be recorded
+(child_startup/unrecorded_mark.py), unreadable parts, and processes that still ran.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ if TYPE_CHECKING:
     from seismo.process.output_file import Output
 
 _MARK_BYTES = 8192
-_MOST_MARKS = 1000  # most marks to list one by one
+_MOST_MARKS = 1000  # the most marks that are listed one by one
 _MOVES = 5  # attempts to copy a file while another thread may write to it
 
 
 class TakenParts:
-    """The content of the folder that was merged before an exec, in case the exec fails and the recording goes on.
+    """The parts that were merged before an exec, kept in case the exec fails and the recording continues.
 
-    The parts are one file without a name, so that nothing is left behind if the exec succeeds.
+    The parts are kept in one file without a name, which vanishes if the exec succeeds.
     """
 
     def __init__(self) -> None:
         self.losses: list[dict[str, Any]] = []
         self._fd = -1
-        self._merge: tuple[int, int] | None = None  # device and inode of the file in the recording's place
+        self._merge: tuple[int, int] | None = None  # device and inode of the merged file that took the recording's name
 
     def take(self, parts: list[str], path: str) -> None:
         """Merge the parts into a new file at the path."""
@@ -56,7 +56,7 @@ class TakenParts:
         output.close()
 
     def take_place(self, merge: str, path: str) -> None:
-        """Give the recording's name to the merged file that the exec will leave."""
+        """Rename the merged file to the recording's name, before the exec."""
         is_ = os.stat(merge)
         self._merge = is_.st_dev, is_.st_ino
         os.replace(merge, path)
@@ -64,13 +64,14 @@ class TakenParts:
     def give_place(self, output: Output, move: Callable[[int], bool]) -> None:
         """Continue the recording under its name, after the exec has failed.
 
-        The merged file took the name, and no system call gives a nameless file its name back. So a copy takes the name,
-        and the recorder moves there (`move`). A process killed in between leaves a file without an end.
+        The merged file has replaced the recording, which has no name any more, and no system call can restore it. So a
+        copy of the recording gets the name, and the recorder continues in the copy (`move`). If the process is killed
+        in between, the file has no end.
         """
         merge, self._merge = self._merge, None
         is_ = os.stat(output.path, follow_symlinks=False)
         if merge != (is_.st_dev, is_.st_ino):
-            return  # another process's file: it stays
+            return  # another process has put its file there, which stays
         name = f"{output.path}.{os.getpid()}.tmp"
         for _ in range(_MOVES):
             fd = os.open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
@@ -96,7 +97,7 @@ def _copy(fd: int, to: int) -> None:
 def merge_folder(recording: str, folder: str, taken: TakenParts | None = None, goes_on: bool = False) -> list[str]:
     """Merge the parts in the folder into the recording and remove them. Return messages for the user.
 
-    goes_on: the process may need them again, so they are put into `taken`. The losses in `taken` are listed again.
+    goes_on: the exec may fail, so keep the parts in `taken`. The losses in `taken` are listed again.
     """
     from seismo.model import read
 
@@ -105,7 +106,7 @@ def merge_folder(recording: str, folder: str, taken: TakenParts | None = None, g
     alive = still_written(paths)
     losses, left = marks(folder)
     losses = taken.losses + losses
-    merged, told, parts = [], [], []
+    merged, messages, parts = [], [], []
     for path in paths:
         if path in alive:
             continue
@@ -114,14 +115,17 @@ def merge_folder(recording: str, folder: str, taken: TakenParts | None = None, g
                 read(path)
                 parts.append(path)
             merged.append(path)
-        except Exception as error:  # noqa: BLE001  the other parts are not lost with it
-            told.append(f"the recording of a child is left where it is: {error}")
+        except Exception as error:  # noqa: BLE001  one unreadable part must not lose the others
+            messages.append(f"a child's recording cannot be merged, and stays in its file: {error}")
             losses.append(_loss("child-unread", 1, path))
     if alive:
-        told.append(f"{len(alive)} child processes still run; add their parts later: seismo merge -o OUT {folder}/*")
+        messages.append(
+            f"{len(alive)} child processes still run; add their parts later: seismo merge -o OUT {folder}/*"
+        )
         losses.append(_loss("child-running", len(alive), folder))
     if goes_on:
-        taken.losses = [loss for loss in losses if loss["kind"] == "child-unrecorded"]  # their marks are removed
+        # The marks of these losses are removed below.
+        taken.losses = [loss for loss in losses if loss["kind"] == "child-unrecorded"]
     if parts or losses:
         result = f"{recording}.{os.getpid()}.tmp"
         if goes_on and parts:
@@ -134,7 +138,7 @@ def merge_folder(recording: str, folder: str, taken: TakenParts | None = None, g
     for path in (*merged, *left):
         os.unlink(path)
     remove_folder(folder)
-    return told
+    return messages
 
 
 def _loss(kind: str, count: int, detail: str) -> dict[str, Any]:
@@ -148,9 +152,9 @@ def marks(folder: str) -> tuple[list[dict[str, Any]], list[str]]:
         names = sorted(os.listdir(place)) if os.path.isdir(place) else []
         paths += [os.path.join(place, name) for name in names if name.endswith(MARK)]
     for path in paths[:_MOST_MARKS]:
-        said = dict(zip(LINES, _lines(path), strict=False))
-        who = f"{said.get('argv', '')} (pid {said.get('pid', '?')}, Python {said.get('version', '?')})"
-        losses.append(_loss("child-unrecorded", 1, f"{who}: {said.get('why', 'it does not say why')}"))
+        found = dict(zip(LINES, _lines(path), strict=False))
+        who = f"{found.get('argv', '')} (pid {found.get('pid', '?')}, Python {found.get('version', '?')})"
+        losses.append(_loss("child-unrecorded", 1, f"{who}: {found.get('why', 'no reason is known')}"))
     if len(paths) > _MOST_MARKS:
         losses.append(_loss("child-unrecorded", len(paths) - _MOST_MARKS, "and others"))
     return losses, paths
@@ -171,7 +175,7 @@ def _lines(path: str) -> list[str]:
 
 
 def still_written(paths: list[str]) -> set[str]:
-    """Return those of the parts that a living process still locks, after waiting for a moment."""
+    """Wait for a moment, and return the parts that a running process still locks."""
     import fcntl
     from time import monotonic, sleep
 
@@ -182,7 +186,8 @@ def still_written(paths: list[str]) -> set[str]:
             fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
             try:
                 fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
-                if os.path.samestat(os.fstat(fd), os.stat(path)):  # False if the writer has just replaced the file
+                # The files differ if the writer has just replaced its file.
+                if os.path.samestat(os.fstat(fd), os.stat(path)):
                     alive.discard(path)
             except BlockingIOError:
                 pass

@@ -1,4 +1,4 @@
-"""The choice of functions to record by names and globs: `--only` and `only=`."""
+"""The options `--only` and `only=`, which select functions by names and globs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def only_expression(only: Iterable[str], where: str | Expression | None = None) -> str | None:
     """Return the expression for the chosen functions, or None if all are. Raises UsageError.
 
-    Each of `only` is a glob or a name: of a module, of a function (with or without its module), or of a file. A name
+    Each item of `only` is the name of a module, a function (with or without its module) or a file, or a glob. A name
     without *, ?, [ includes what is inside: a package's modules, a class's methods, a function's inner ones.
     """
     from seismo.expression.lexer import quoted

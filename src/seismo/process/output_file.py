@@ -1,13 +1,14 @@
 """The file of a recording while the program runs.
 
-The descriptor. A program may count on the numbers of the descriptors it opens (the first is 3), and may close all
-others (daemons do: os.closerange(3, 256)). So ours is moved to the top of the allowed range, is never inherited across
-exec, and the writer checks before each write that it is still the same file. If the program closed it nevertheless,
-`finish` writes the whole recording once more, under its original path.
+The descriptor. A program may rely on the numbers of the descriptors it opens (the first is 3), and may close all
+others, as daemons do. So seismo's descriptor is moved to the top of the allowed range, and is never inherited across
+exec. Before each write, the writer checks that it is still the same file. If the program has closed it, `finish` writes
+the whole recording once more, to its original path.
 
-The file. It is created exclusively, readable for its owner only, and never through a dangling link. It is locked while
-it is written, so that a second run into it is refused. The recorder may put a new file in its place when most of it is
-outdated (native/file/writer_renew.c): the descriptor's number stays, the file's identity changes.
+The file. The file is created exclusively, is readable only by its owner, and is never created through a dangling link.
+While the file is written, it is locked, so that a second run cannot write into it. When most of the file is outdated,
+the recorder may replace it by a new one (native/file/writer_renew.c). The number of the descriptor stays the same, and
+the identity of the file changes.
 """
 
 from __future__ import annotations
@@ -31,23 +32,23 @@ if TYPE_CHECKING:
 SUFFIX = ".seismo"
 MAGIC = b"\x8fseismo\n"
 PAGES = (".html", ".htm", ".svg")
-EXPORTS = (  # written by seismo.formats, which is not loaded into the program
+EXPORTS = (  # suffixes of seismo.formats, which is not loaded into the program
     ".pstats .prof .cprof .callgrind .cachegrind .collapsed .folded .txt .speedscope .json .gz .pftrace .perfetto "
     ".perfetto-trace .pprof .pb .coverage .lcov .info .xml .annotated"
 )
-_TEXT = 4096  # bytes to recognise a text file by
+_TEXT = 4096  # bytes of a text file to recognise it by
 _PART = 1 << 20  # bytes to copy at a time
 _ATTEMPTS = 100
-_TOP = 1024  # the kernel's table of descriptors grows with the highest one, so stay within its usual size
+_TOP = 1024  # higher numbers would enlarge the kernel's table of descriptors
 
 
 class Output:
-    """An open recording file. path: absolute. fd: its descriptor, or -1 if closed. fresh: True if we created it."""
+    """An open recording file. path: absolute. fd: its descriptor, or -1 if closed. fresh: True if Output created it."""
 
     __slots__ = ("_root", "fd", "fresh", "identity", "path", "plain", "recorder")
 
     def __init__(self, path: str, exclusive: bool = False, option: str = "-o", force: bool = False) -> None:
-        """Open the file for writing, emptied. Raises RecordingError; FileExistsError only if exclusive.
+        """Open the file for writing, and empty it. Raise RecordingError, or FileExistsError if exclusive.
 
         A missing file is created for its owner only, since a recording holds the program's arguments. option: the
         option that named the file, for hints. force: overwrite a file that is no recording.
@@ -78,13 +79,13 @@ class Output:
         return self.fd >= 0 and _identity(self.fd) == self.identity
 
     def close(self) -> None:
-        """Close the descriptor if it is still ours. May be called again."""
-        if self._is_ours():  # otherwise the program reused the number
+        """Close the descriptor if it is still that of the recording. May be called repeatedly."""
+        if self._is_ours():  # the program may have closed the file and reused its number
             os.close(self.fd)
         self.fd = -1
 
     def discard(self) -> None:
-        """Close and remove the file, if we created it."""
+        """Close the file, and remove it if Output created it."""
         self.close()
         if self.fresh:
             _remove(self.path)
@@ -109,16 +110,15 @@ class Output:
             raise
         if ours:
             os.close(fd)
-        else:  # the program has closed ours
+        else:  # the program has closed our descriptor
             self.fd, self.identity = fd, identity
             self.fd = out_of_the_way(fd)
 
     def finish(self, recorder: Recorder) -> str:
-        """Complete the file after the recorder stopped. Return what went wrong, or ''.
+        """Complete the file after the recorder stopped. Return an error message or "".
 
         If the program moved or removed the file, it is copied to its original path. If the program closed or cut it,
-        the recorder's data is written once more. A complete file that is only out of reach (after chroot) is left as it
-        is.
+        the recorder's data is written once more. A complete file that is out of reach after chroot stays as it is.
         """
         self.belongs_to(recorder)
         whole = not recorder.write_error() and self._is_ours() and _begins_right(self.fd)
@@ -136,7 +136,7 @@ class Output:
 
 
 def path_of(option: str, path: str) -> str:
-    """Return the path for a recording of that name; - is standard output. Raises RecordingError for other suffixes."""
+    """Return the path for a recording of this name; - is standard output. Raise RecordingError for a wrong suffix."""
     stem, suffix = os.path.splitext(path)
     if os.path.basename(path) == ".coverage":
         stem, suffix = f"{path.removesuffix('.coverage')}recording", ".coverage"
@@ -154,7 +154,7 @@ def path_of(option: str, path: str) -> str:
 
 
 def open_text(path: str, option: str, is_ours: Callable[[bytes], bool] | None) -> int:
-    """Return a descriptor, moved out of the way, on an emptied and locked text file.
+    """Open a text file, empty and lock it, and return its descriptor, which has a high number.
 
     is_ours: returns True for a beginning that may be overwritten, or None for any. Raises OSError, RecordingError.
     """
@@ -164,11 +164,11 @@ def open_text(path: str, option: str, is_ours: Callable[[bytes], bool] | None) -
 def _open(
     path: str, exclusive: bool, option: str, is_ours: Callable[[bytes], bool] | None, mode: int = 0o600
 ) -> tuple[int, bool]:
-    """Return a descriptor on the emptied file, locked, and True if we created it. Raises OSError, RecordingError.
+    """Open, empty and lock a file. Return its descriptor, and True if it is new. Raise OSError or RecordingError.
 
     is_ours: returns True for a beginning that may be overwritten, or None for any. An empty file and a special file
-    (/dev/stdout, a pipe) may always be written. A link is followed only to an existing file: others who can write into
-    the folder must not choose the files that we create.
+    (/dev/stdout, a pipe) may always be written. A link is followed only to an existing file, so that nobody else can
+    choose the files that are created.
     """
     for _ in range(_ATTEMPTS):
         try:
@@ -182,7 +182,7 @@ def _open(
                 if os.path.islink(path):
                     hint = f"name the file itself with {option}"
                     raise RecordingError("this is a link to a file that does not exist", path, hint) from None
-                continue  # another process was faster
+                continue  # another process has created the file in the meantime
             _lock(fd, path, option)
             return fd, True
         if exclusive:
@@ -219,7 +219,7 @@ def _open_plain(path: str) -> int:
 def _lock(fd: int, path: str, option: str) -> None:
     """Lock the file until this process ends, however it ends. Raises RecordingError if another process holds it.
 
-    A file system without locks is no reason not to record.
+    A file system without locks is not an error.
     """
     import fcntl
 
@@ -243,12 +243,12 @@ def _begins_right(fd: int) -> bool:
 
 
 def child_output(path: str, parent: int, pid: int) -> Output:
-    """Return the recording of a forked child, in a new file. Raises SeismoError."""
+    """Return a new file for the recording of a forked child. Raise SeismoError."""
     name = beside(path, parent, pid)
     for number in range(1, _ATTEMPTS):
         try:
             return Output(name, exclusive=True)
-        except FileExistsError:  # of an earlier process with that pid
+        except FileExistsError:  # an earlier process with this pid has made the file
             name = f"{beside(path, parent, pid).removesuffix(SUFFIX)}-{number}{SUFFIX}"
     return Output(name)
 
@@ -280,7 +280,7 @@ def lock_own(fd: int) -> None:
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
-        reraise_if_the_programs(error)  # as in _lock
+        reraise_if_the_programs(error)  # a file system without locks is no reason to fail
 
 
 def _put(path: str, content: bytes | int) -> int:
@@ -298,7 +298,7 @@ def _put(path: str, content: bytes | int) -> int:
         _write_all(fd, content)
         os.fchmod(fd, mode)
         os.replace(new, target)
-    except BaseException:  # also for a signal handler's error
+    except BaseException:  # BaseException includes errors of the program's signal handlers
         os.close(fd)
         _remove(new)
         raise
@@ -312,7 +312,7 @@ def _behind_links(path: str) -> str:
             path = os.path.join(os.path.dirname(path), os.readlink(path))
         except OSError as error:
             reraise_if_the_programs(error)
-            break  # no link
+            break  # the path is no link
     return path
 
 
@@ -320,7 +320,7 @@ def _remove(path: str) -> None:
     try:
         os.unlink(path)
     except OSError as error:
-        reraise_if_the_programs(error)  # it is gone already, so there is nothing to remove
+        reraise_if_the_programs(error)  # the file is gone already
 
 
 def _write_all(fd: int, content: bytes | int) -> None:
@@ -335,7 +335,7 @@ def _write_all(fd: int, content: bytes | int) -> None:
 
 
 def out_of_the_way(fd: int) -> int:
-    """Move fd to a number that programs do not use, with close-on-exec, and return it; fd itself if none is free."""
+    """Move a descriptor to a number that programs do not use, with close-on-exec. Return the new number."""
     try:
         limit = min(os.sysconf("SC_OPEN_MAX"), _TOP)
     except (OSError, ValueError) as error:
@@ -346,7 +346,7 @@ def out_of_the_way(fd: int) -> int:
             os.fstat(number)
         except OSError as error:
             reraise_if_the_programs(error)
-            break  # free
+            break  # the number is free
     else:
         return fd
     try:
@@ -381,7 +381,7 @@ def _is_recording(begin: bytes) -> bool:
 def _begin_of(fd: int, size: int) -> bytes:
     try:
         return os.pread(fd, size, 0)
-    except OSError as error:  # opened for writing only, so the content is unknown
+    except OSError as error:  # a file that is opened for writing only has an unknown beginning
         reraise_if_the_programs(error)
         return b"?" if os.stat(fd).st_size else b""
 
@@ -395,7 +395,7 @@ def _unwritable(path: str, error: OSError, option: str) -> RecordingError:
 
 
 def _identity(file: int | str) -> tuple[int, int]:
-    """Return device and inode of a file, whatever its name or descriptor, or (0, 0) if there is none."""
+    """Return the device and inode of a file by its name or descriptor, or (0, 0) if there is none."""
     try:
         status = os.stat(file)
     except (OSError, ValueError) as error:

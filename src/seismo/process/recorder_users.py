@@ -1,6 +1,6 @@
-"""The users of a recorder of this process: sessions, and the recording of the whole process.
+"""The users of a recorder: sessions, and the recording of the whole process.
 
-The first one starts it, others join, and the last one stops it.
+The first user starts the recorder, others join, and the last one stops it.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ class RecorderUsers:
     """The users of one recorder. forked_hook: called in a forked child with users, instead of `after_fork`."""
 
     def __init__(self, after_fork: Callable[[int], None]) -> None:
-        """Register a fork handler. after_fork: called in a forked child with -1 to go on in memory, or -2 to stop."""
-        # Held while users come and go; re-entrant because a signal handler may open a session in between.
+        """Register a fork handler. after_fork: called in a forked child with -1 (continue in memory) or -2 (stop)."""
+        # The lock guards _all. It is re-entrant, because a signal handler may open a session while it is held.
         self._lock = fork_handlers.new_lock()
-        self._all: list[object] = []  # sessions, or None for the recording of the whole process
+        self._all: list[object] = []  # sessions; None stands for the recording of the whole process
         self._changing = False  # True while a thread starts or stops the recorder, or did so when this child was forked
         self._after_fork = after_fork
         self.forked_hook: Callable[[], None] | None = None
@@ -66,7 +66,7 @@ class RecorderUsers:
         """Remove a session whose threads are all missing in this forked child, before the recorder's own handler."""
         if user in self._all:
             self._all.remove(user)
-            self._changing = True  # if it was the last, the recorder must stop
+            self._changing = True  # if this session was the last user, _forked() stops the recorder
 
     def clear(self) -> None:
         """Remove all users."""
@@ -81,5 +81,5 @@ class RecorderUsers:
         if self._all and self.forked_hook is not None:
             self.forked_hook()
         elif ours:
-            # The threads that used, started or stopped it are missing here.
+            # The threads that used, started or stopped the recorder do not exist in this child.
             self._after_fork(-1 if self._all else -2)

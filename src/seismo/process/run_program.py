@@ -1,17 +1,17 @@
 """Run a program as `python SCRIPT`, `python -m MODULE`, `python -c CODE` or `python -` would, and record it.
 
-Shape. The program runs inside a call of ours, but its end is left to the interpreter. Its exceptions propagate through
-our frames to the interpreter's own top level. So SystemExit, the exit status, death by SIGINT, waiting for threads,
-atexit handlers and the flushing of files need no imitation. Three things are arranged:
+Shape. The program runs inside a call of this module, but the interpreter handles its end. Its exceptions propagate
+through seismo's frames to the interpreter's top level. So SystemExit, the exit status, death by SIGINT, waiting for
+threads, atexit handlers and the flushing of files need no imitation. Three things are arranged:
 
 - The program's first frame looks like the bottom of the stack (hub/hidden_frames.h).
-- Just before an exception leaves us, sys.excepthook is replaced by a hook that takes our frames off the traceback,
-  restores the program's hook and calls it. The interpreter's own hook is not recorded.
-- Our own end (stop the engine, finish the file, write the summary) is the first atexit handler to be registered and
-  so the last to run: the program's handlers and its threads are recorded. os._exit and os.exec* skip atexit handlers,
-  so process.exit_and_exec is notified before them.
+- Just before an exception leaves this module, sys.excepthook is replaced. The new hook removes seismo's frames from the
+  traceback, restores the program's hook and calls it. The interpreter's own hook is not recorded.
+- seismo's own end (stop the engine, finish the file, write the summary) is the first atexit handler to be registered.
+  So it runs last, after the program's threads and handlers. os._exit and os.exec* skip atexit handlers, so
+  process.exit_and_exec is notified before them.
 
-Why not start the program in a fresh interpreter: a second start-up costs more than all the rest together.
+The program does not run in a fresh interpreter, because a second start would cost more than all the rest together.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 
 
 _OTHER_LISTENERS = ("seismo.hooks", "seismo.process.coverage", "seismo.sessions.watch")
-_INTERPRETER_HOOK = sys.__excepthook__  # read before the program runs, which may replace it
+# Read before the program runs, because the program may replace sys.__excepthook__.
+_INTERPRETER_HOOK = sys.__excepthook__
 
 
 class Program:
@@ -47,7 +48,7 @@ class Program:
         self.what = what
         self.args = args
         self.text = b""
-        self.importable = kind == "script" and _importable(self.full)  # a folder or an archive
+        self.importable = kind == "script" and _importable(self.full)  # True for a folder or archive with a __main__.py
 
     @property
     def full(self) -> str:
@@ -100,7 +101,7 @@ def run(program: Program, begin: Callable[[], None], ended: Callable[[str], None
     begin: called last before its first instruction. ended: called at the end of its main module, before its threads and
     atexit handlers end, with an exit status as text or an exception's name.
     """
-    from seismo import _core  # the recorder has loaded it
+    from seismo import _core  # the recorder has loaded the core already
 
     main = _prepare(program)
     code: CodeType | None = None
@@ -120,17 +121,17 @@ def run(program: Program, begin: Callable[[], None], ended: Callable[[str], None
                 began = True
                 _core.run_program(code, main.__dict__)
             finally:
-                if program.kind in ("script", "stdin"):  # as the interpreter does
+                if program.kind in ("script", "stdin"):  # the interpreter removes these names, too
                     main.__dict__.pop("__file__", None)
                     main.__dict__.pop("__cached__", None)
         else:
-            from runpy import _run_module_as_main  # type: ignore[attr-defined]  # this is what `python -m` calls
+            from runpy import _run_module_as_main  # type: ignore[attr-defined]  # `python -m` calls this function
 
             words = (program.what,) if program.kind == "module" else ("__main__", False)
             _begin(begin)
             began = True
             _core.run_program(_run_module_as_main, words)
-        _core.quietly(ended, "0")  # hides it from a debugger that is still stepping
+        _core.quietly(ended, "0")  # a debugger may still be stepping, and must not step into ended()
     except BaseException as error:
         _core.quietly(_over, error, began, ended)
         raise
@@ -152,15 +153,17 @@ def _over(error: BaseException, began: bool, ended: Callable[[str], None]) -> No
 
 def _status(stop: SystemExit) -> str:
     code: object = vars(SystemExit)["code"].__get__(stop)
-    if getattr(type(stop), "code", None) is not vars(SystemExit)["code"]:  # the program's: the interpreter will ask it
+    # The program has its own attribute `code`, which only the interpreter may read.
+    if getattr(type(stop), "code", None) is not vars(SystemExit)["code"]:
         return type(stop).__name__
     if isinstance(code, int):
-        return str(int.__and__(code, 0xFF) if -(1 << 63) <= code < 1 << 63 else 0xFF)  # as C has it
+        # The exit status is the low byte, as in C.
+        return str(int.__and__(code, 0xFF) if -(1 << 63) <= code < 1 << 63 else 0xFF)
     return "0" if code is None else "1"
 
 
 def _prepare(program: Program) -> ModuleType:
-    """Set up sys as at the start of the program. Return the program's empty __main__."""
+    """Set up the module sys as at the start of the program. Return an empty __main__ for the program."""
     given = len(sys.argv) - 1
     sys.argv = program.argv
     _restore_orig_argv(program, given)
@@ -175,7 +178,7 @@ def _prepare(program: Program) -> ModuleType:
         else:
             sys.path.append(first)
     elif program.importable:
-        sys.path.insert(0, program.full)  # the interpreter adds such a path even then
+        sys.path.insert(0, program.full)  # the interpreter adds the path of a folder or archive even with -P
     return _new_main()
 
 
@@ -189,7 +192,7 @@ def _folder_of(script: str) -> str:
 
 
 def _restore_orig_argv(program: Program, given: int) -> None:
-    """Set sys.orig_argv as without seismo, by which a program may restart itself (an auto-reloader)."""
+    """Set sys.orig_argv as without seismo, because a program may restart itself by it (auto-reloaders do)."""
     words = sys.orig_argv
     head = words[: len(words) - given] if 0 < given < len(words) else words[:1]
     if head and head[-1] == "seismo" and len(head) > 2:
@@ -200,17 +203,17 @@ def _restore_orig_argv(program: Program, given: int) -> None:
 
 
 def _new_main() -> ModuleType:
-    """Return a __main__ as the interpreter makes it: the same names in the same order, and no others."""
+    """Return a __main__ with the same names in the same order as the interpreter's own."""
     import builtins
 
     old = sys.modules["__main__"]
     main = type(sys)("__main__")
     if sys.version_info < (3, 14):
-        main.__dict__["__annotations__"] = {}  # noqa: RUF063  made, not read
+        main.__dict__["__annotations__"] = {}  # noqa: RUF063  this creates the dictionary
     main.__dict__["__builtins__"] = builtins
     main.__loader__ = sys.modules["_frozen_importlib"].BuiltinImporter
     sys.modules["__main__"] = main
-    _kept.append(old)  # its globals are still in use further down the stack
+    _kept.append(old)  # seismo's own frames further down the stack still use its globals
     return main
 
 
@@ -229,7 +232,7 @@ def _importable(path: str) -> bool:
 
 
 def _load_script(full: str, main: ModuleType) -> CodeType:
-    """Return the script's code, and set the script's names in __main__. Raises what compiling raises."""
+    """Return the script's code, and set the script's names in __main__. Raise errors of the compiler."""
     external = sys.modules["_frozen_importlib_external"]
     compiled = full.endswith(".pyc")
     loader_type = external.SourcelessFileLoader if compiled else external.SourceFileLoader
@@ -246,7 +249,7 @@ def _load_script(full: str, main: ModuleType) -> CodeType:
 
 
 def _load_stdin(text: bytes, main: ModuleType) -> CodeType:
-    """Return the code of a program from standard input, and set its names in __main__. Raises what compiling raises."""
+    """Return the code of a program from standard input, and set its names in __main__. Raise errors of the compiler."""
     main.__dict__["__file__"] = "<stdin>"
     if sys.version_info < (3, 15):
         main.__dict__["__cached__"] = None
@@ -257,7 +260,8 @@ def _compiled(text: bytes | str, name: str) -> CodeType:
     """Compile a program as compile() would, without creating the classes of syntax trees."""
     from seismo import _core
 
-    if (b"\0" in text) if isinstance(text, bytes) else ("\0" in text):  # each version has words of its own for that
+    # Compile() rejects null bytes in the words of this Python version.
+    if (b"\0" in text) if isinstance(text, bytes) else ("\0" in text):
         code: CodeType = compile(text, name, "exec", 0, dont_inherit=True)
         return code
     return _core.compile_program(text, name)
@@ -277,7 +281,7 @@ def _compile_command(text: str) -> CodeType:
     if sys.version_info >= (3, 13):
         import linecache
 
-        # 3.13.0 finds it by its file's name, later versions by the code.
+        # Python 3.13.0 looks the text up by the file's name, later versions by the code object.
         key = code if hasattr(linecache, "_interactive_cache") else "<string>"
         linecache._register_code(key, text, "<string>")  # type: ignore[attr-defined]
     return code
@@ -287,12 +291,12 @@ def _dedent(text: str) -> str:
     """Dedent the text of -c as 3.14 does: remove common leading white space, and empty blank lines."""
     lines = text.split("\n")
     margins = [line[: len(line) - len(line.lstrip(" \t"))] for line in lines if line.strip(" \t")]
-    margin = os.path.commonprefix(margins) if margins else ""  # noqa: RUF071  of white space, not of paths
+    margin = os.path.commonprefix(margins) if margins else ""  # noqa: RUF071  the strings are margins of white space
     return "\n".join(line[len(margin) :] if line.strip(" \t") else "" for line in lines)
 
 
 def _hide_our_frames(error: BaseException, began: bool) -> None:
-    """Make the interpreter print the exception without our frames. began: False if the error is from compiling.
+    """Make the interpreter print the exception without seismo's frames. began: False for an error of the compiler.
 
     The traceback begins with the frame of run(), and frames further down are added while the exception propagates. So
     the clean traceback is put in place when the interpreter, at its top level, calls the hook.
@@ -329,7 +333,7 @@ def _hide_our_frames(error: BaseException, began: bool) -> None:
             call(hook, (kind, value, clean))
         except SystemExit:
             raise  # the interpreter exits with its status
-        except BaseException as inner:  # noqa: BLE001  the interpreter catches all, too
+        except BaseException as inner:  # noqa: BLE001  the interpreter catches every exception, too
             inner.__context__ = None if inner.__context__ is error else inner.__context__
             _report_broken_hook(inner, error)
 
@@ -350,7 +354,7 @@ def _records_alone() -> bool:
 
 
 def _report_broken_hook(inner: BaseException, error: BaseException) -> None:
-    """Print what the interpreter prints for a hook that raises."""
+    """Print the error of a sys.excepthook that raises, as the interpreter does."""
     inner = inner.with_traceback(inner.__traceback__.tb_next if inner.__traceback__ is not None else None)
     stderr = sys.stderr
     if stderr is None:

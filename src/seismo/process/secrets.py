@@ -21,7 +21,8 @@ _SECRET_PARTS = (
     "credential",
     "sessionid",
 )
-_SECRET_WORDS = {"pwd", "pw", "auth", "jwt", "bearer", "otp", "pin", "cvv", "ssn"}  # whole words, too short to be parts
+# Matched as whole words, because they are too short to be parts.
+_SECRET_WORDS = {"pwd", "pw", "auth", "jwt", "bearer", "otp", "pin", "cvv", "ssn"}
 
 
 def looks_secret(name: str) -> bool:
@@ -36,8 +37,8 @@ def looks_secret(name: str) -> bool:
 def masked(words: list[str]) -> list[str]:
     """Return a command line with secrets masked.
 
-    These are the value of --password=VALUE, PASSWORD=VALUE and 'Authorization: VALUE', the word after --password, and
-    the password of a URL. The text of a program (-c) is not searched.
+    Masked are the value of --password=VALUE, PASSWORD=VALUE and 'Authorization: VALUE', the word after --password, and
+    the password in a URL. The text of a program (-c) is not searched.
     """
     shown: list[str] = []
     hide = False

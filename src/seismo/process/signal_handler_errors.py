@@ -1,8 +1,8 @@
 """Errors that the program's own signal handlers raise while code of seismo runs.
 
 The interpreter runs such a handler between two instructions or within a system call. So the handler may raise an
-OSError (TimeoutError is one) where only a file's failure is expected. The handler's error is the program's: it is never
-taken for the failure of a file, and always propagates to the program.
+OSError (TimeoutError is one) where only a file's failure is expected. Such an error must propagate to the program, and
+not count as the failure of a file.
 """
 
 from __future__ import annotations

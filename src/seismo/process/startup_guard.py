@@ -1,11 +1,11 @@
 """Deferral of interrupts and lazy imports while seismo starts in the program's process.
 
-Ctrl-C. The user means the program, which has not begun. A KeyboardInterrupt while the recording starts would show
-frames of ours, leave an empty recording, or be lost in a call from C. So the signal is blocked for the few hundredths
-of a second of the start. It is not blocked while the program's text is read and compiled, which may take long and is
-the same without seismo.
+Ctrl-C. The user wants to interrupt the program, which has not begun. A KeyboardInterrupt during the start would show
+seismo's frames, leave an empty recording, or be lost in a call from C. So the signal is blocked during the start, which
+takes some hundredths of a second. SIGINT is not blocked while the program's text is read and compiled, which may take
+long.
 
-Lazy imports (3.15): seismo.original_builtins has the reason.
+Lazy imports (3.15). The docstring of seismo.original_builtins has the reason.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def allow_interrupts() -> None:
 
 
 def disable_lazy_imports() -> None:
-    """Run imports where they are written from now on."""
+    """Disable lazy imports from now on."""
     global _mode
     _mode = _mode or original_builtins.imports("normal")
 

@@ -1,10 +1,9 @@
 """Coverage from inside: `with seismo.cover(source="app") as c: ...`, `@seismo.cover`, `c.recording`, `c.report()`.
 
-The sessions are those of seismo.sessions.recording_session with the recorder of coverage, which runs independently of a
-profile and of watches. A process has one such recorder. The first session starts it; one that begins while it runs
-(under `seismo cover`, or inside another session) is a part of it. Since a line is only reported once, a part cannot be
-the difference of two states. Instead it is a context that is active while the part is open, and its hits only record
-that a line ran.
+The recorder of coverage runs independently of a profile and of watches. A process has one such recorder. The first
+session starts it. A session that begins while it runs (under `seismo cover`, or inside another session) is a part of
+that recording. The recorder reports a line only once, so a part cannot be the difference of two states. Instead each
+part has a context, which is active while the part runs. A part records which lines ran, but not how often.
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ class Cover(RecordingSession):
     def __init__(self, output: str | os.PathLike[str] | None, settings: Settings) -> None:
         super().__init__(output, coverage.options(settings))
         self.settings = settings
-        self._part = 0  # its number as a part of a running recording, or 0 if it is the recording
+        self._part = 0  # this session's number as a part of a running recording, or 0
 
     def _start(self, settings: dict[str, object], fd: int) -> bool:
         started = coverage.start(settings, fd, self)
@@ -139,7 +138,7 @@ class Cover(RecordingSession):
 
 
 def _added(before: Recording, now: Recording) -> Recording:
-    """Return the merge of both, with a single process, since a session may be used a thousand times."""
+    """Return the merge of both with a single row for the process, because a session may be used many times."""
     from seismo.model import merge
 
     return merge([before, now]).of_first_process()
@@ -151,10 +150,7 @@ if TYPE_CHECKING:
     def cover(function: Callable[P, R], /) -> Callable[P, R]: ...
     @overload
     def cover(
-        *,
-        output: str | os.PathLike[str] | None = None,
-        rcfile: str | None = None,
-        **options: Unpack[CoverOptions],
+        *, output: str | os.PathLike[str] | None = None, rcfile: str | None = None, **options: Unpack[CoverOptions]
     ) -> Cover: ...
 
 

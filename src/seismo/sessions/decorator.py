@@ -1,7 +1,7 @@
-"""A decorator for functions that are in a session whenever they run: plain ones, coroutines, both kinds of generators.
+"""The decorator that runs a function inside a session: plain functions, coroutines, and both kinds of generators.
 
-A generator is in the session while it runs, not while it is suspended at a yield; a coroutine from its start to its
-end.
+A generator is in the session while it runs, but not while it is suspended at a yield. A coroutine is in the session
+from its start to its end.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _GENERATOR, _COROUTINE, _ASYNC_GENERATOR = 0x20, 0x80, 0x200  # inspect's CO_ fl
 
 
 def decorated(session: Session, function: Callable[..., Any]) -> Any:
-    """Return the function, wrapped to be in the session whenever it runs. Raise UsageError if it is not callable."""
+    """Return a wrapper that runs the function inside the session. Raise UsageError if it is not callable."""
     from functools import wraps
 
     if not callable(function):
@@ -73,7 +73,7 @@ def _generator(session: Session, function: Callable[..., Any]) -> Callable[..., 
                 with session:
                     inner.close()
                 raise
-            except BaseException as error:  # noqa: BLE001  thrown in, for the generator to handle
+            except BaseException as error:  # noqa: BLE001  the generator handles what was thrown into it
                 step, value = inner.throw, error
 
     return wrapper
@@ -95,7 +95,7 @@ def _async_generator(session: Session, function: Callable[..., Any]) -> Callable
                 with session:
                     await inner.aclose()
                 raise
-            except BaseException as error:  # noqa: BLE001  thrown in, for the generator to handle
+            except BaseException as error:  # noqa: BLE001  the generator handles what was thrown into it
                 step, value = inner.athrow, error
 
     return wrapper

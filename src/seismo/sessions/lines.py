@@ -1,7 +1,7 @@
 """Timing of lines from inside: `with seismo.lines(only="app.core.*")`, `@seismo.lines`.
 
-The sessions are those of seismo.sessions.recording_session with another recorder. A process has one engine, so calls
-and lines cannot be recorded at the same time.
+The base class is in seismo.sessions.recording_session. A process has one engine, so calls and lines cannot be recorded
+at the same time.
 """
 
 from __future__ import annotations
@@ -38,10 +38,7 @@ if TYPE_CHECKING:
     def lines(function: Callable[P, R], /) -> Callable[P, R]: ...
     @overload
     def lines(
-        *,
-        only: str | Iterable[str] = (),
-        output: str | os.PathLike[str] | None = None,
-        **options: Unpack[LineOptions],
+        *, only: str | Iterable[str] = (), output: str | os.PathLike[str] | None = None, **options: Unpack[LineOptions]
     ) -> Lines: ...
 
 

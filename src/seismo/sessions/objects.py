@@ -1,8 +1,8 @@
 """Recording of births and deaths of objects from inside: `with seismo.objects() as r`, `@seismo.objects`.
 
-The sessions are those of seismo.sessions.recording_session with another recorder. A session must not record objects of
-its own: its first and last steps disable recording on this thread. So an empty block counts no birth, and a block that
-creates known objects counts exactly those. All threads are counted.
+The base class is in seismo.sessions.recording_session. A session must not record its own objects, so its first and last
+steps disable recording on this thread. An empty block therefore counts no birth, and the counts of other blocks are
+exact. All threads are counted.
 
     with seismo.objects() as r:
         r.mark("before")
@@ -46,9 +46,9 @@ _WORST = 8  # rows in the message of a failed budget
 
 
 class Objects(Reported, RecordingSession):
-    """A session that records births and deaths. If it is used again, its counts add up.
+    """A session that records births and deaths. The counts of repeated uses are added.
 
-    `born` counts objects created in it, `alive` those of them that live (at its end, if it has ended), `died` the
+    `born` counts the objects created in the session, `alive` those that lived at its end or live now, and `died` the
     others. The numbers are exact and cover all threads; in a running session they are current. With objects="types",
     deaths cannot be matched with births, so `alive` is the number of births minus all deaths.
     """
@@ -59,14 +59,15 @@ class Objects(Reported, RecordingSession):
     def __init__(self, output: str | os.PathLike[str] | None, settings: dict[str, object], collect: bool) -> None:
         super().__init__(output, settings)
         self._collect = collect
-        self._first = self._last = 0  # births before it began, and before it ended
-        self._more = 0  # births minus deaths before it began
+        self._first = self._last = 0  # numbers of births in the process when the session began and ended
+        self._more = 0  # births minus deaths in the process when the session began
         self._marks: dict[str, int] = {}
-        self._born = self._alive = 0  # of earlier uses, and of the last one if it has ended
-        self._at_end: dict[tuple[int, int], dict[int, int]] = {}  # intervals of the last use -> living objects by site
+        self._born = self._alive = 0  # sums over the finished uses
+        # For intervals of the last use, the living objects by site.
+        self._at_end: dict[tuple[int, int], dict[int, int]] = {}
         self._snapshot: Recording | None = None
 
-    # The first and the last statement of these two must not create objects that would be recorded.
+    # The first and last statements of these two methods run recorded, so they must create no objects.
 
     def __enter__(self) -> Self:
         _core.objects_quiet(True)
@@ -194,9 +195,7 @@ class Objects(Reported, RecordingSession):
         else:
             raise UsageError("nothing is recorded yet", hint="use it first: with seismo.objects() as r: ...")
         if self._settings.get("objects") == "types":
-            raise UsageError(
-                "only types are counted here", hint="seismo.objects() without objects='types' knows survivors"
-            )
+            raise UsageError("only types are counted here", hint="leave out objects='types' to track survivors")
         end = last if until is None else self._mark(until)
         if self._depth:
             alive = _core.objects_alive(first, end)
@@ -247,17 +246,19 @@ class Objects(Reported, RecordingSession):
 
     def _over_budget(self, max_born: int | None, max_alive: int | None, of: Types | None) -> str:
         wanted = None if of is None else _chooser(of)
-        told = []
+        exceeded = []
         if max_born is not None and (wanted is not None or self.born > max_born):
-            told += _too_many(self._born_rows(wanted), self.born if wanted is None else None, max_born, "were born")
+            exceeded += _too_many(self._born_rows(wanted), self.born if wanted is None else None, max_born, "were born")
         if max_alive is not None and (wanted is not None or self.alive > max_alive):
             rows = [
                 (row.count, row.type, row.place) for row in self._since(None, None) if not wanted or wanted(row.type)
             ]
-            told += _too_many(rows, self.alive if wanted is None else None, max_alive, "are alive")
-            if told and not self._collect:
-                told.append("(cycles that are garbage count as alive: seismo.objects(collect=True) has them collected)")
-        return "\n".join(told)
+            exceeded += _too_many(rows, self.alive if wanted is None else None, max_alive, "are alive")
+            if exceeded and not self._collect:
+                exceeded.append(
+                    "(cycles that are garbage count as alive: seismo.objects(collect=True) has them collected)"
+                )
+        return "\n".join(exceeded)
 
     def _born_rows(self, wanted: Callable[[str], bool] | None) -> list[tuple[int, str, str]]:
         from seismo.model.objects.groups import by_type, by_type_and_line
@@ -322,10 +323,7 @@ if TYPE_CHECKING:
     def objects(function: Callable[P, R], /) -> Callable[P, R]: ...
     @overload
     def objects(
-        *,
-        collect: bool = False,
-        output: str | os.PathLike[str] | None = None,
-        **options: Unpack[ObjectOptions],
+        *, collect: bool = False, output: str | os.PathLike[str] | None = None, **options: Unpack[ObjectOptions]
     ) -> Objects: ...
 
 

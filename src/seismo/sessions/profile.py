@@ -36,11 +36,7 @@ if TYPE_CHECKING:
     @overload
     def profile(function: Callable[P, R], /) -> Callable[P, R]: ...
     @overload
-    def profile(
-        *,
-        output: str | os.PathLike[str] | None = None,
-        **options: Unpack[CallOptions],
-    ) -> Profile: ...
+    def profile(*, output: str | os.PathLike[str] | None = None, **options: Unpack[CallOptions]) -> Profile: ...
 
 
 def profile(
@@ -77,23 +73,19 @@ def profile(
     return session if function is None else session(function)
 
 
-_started: list[tuple[int, Profile]] = []  # by start(), with the calling thread
+_started: list[tuple[int, Profile]] = []  # open sessions of start(), each with the thread that called it
 
 
-def start(
-    *,
-    output: str | os.PathLike[str] | None = None,
-    **options: Unpack[CallOptions],
-) -> Profile:
-    """Begin a session that stop() ends, with the options of `profile`. Starts may nest."""
+def start(*, output: str | os.PathLike[str] | None = None, **options: Unpack[CallOptions]) -> Profile:
+    """Begin a session that stop() ends; the options are those of `profile`. Calls may be nested."""
     session: Profile = profile(output=output, **options)
-    session._enter(fork_handlers.Inside.NOBODY)  # another thread may call stop()
+    session._enter(fork_handlers.Inside.NOBODY)  # no thread is noted, because another thread may call stop()
     _started.append((get_ident(), session))
     return session
 
 
 def stop() -> Recording:
-    """End the last session that this thread started (or else any thread) and return its recording.
+    """End the last session that this thread started, or else any thread, and return its recording.
 
     Raise UsageError if nothing was started.
     """

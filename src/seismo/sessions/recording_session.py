@@ -34,13 +34,13 @@ _STRETCHES = 32
 
 
 class RecordingSession(SessionResults, Session):
-    """A session that has a recording. If it is used again, its recording adds up.
+    """A session that has a recording. Repeated uses are added up in one recording.
 
-    `recording` is the recording, of a running session the part so far, and of several uses the sum as one thread.
-    `output` is the file that is written at each end, or None.
+    `recording` is the current state of a running session, or the sum of all uses, with all threads combined. `output`
+    is the file that is written at each end, or None.
     """
 
-    hide: tuple[str, ...] = ()  # files that are left out, as engine.start() takes them
+    hide: tuple[str, ...] = ()  # files to leave out, in the form that engine.start() expects
 
     def __init__(self, output: str | os.PathLike[str] | None, settings: dict[str, object]) -> None:
         super().__init__()
@@ -49,13 +49,15 @@ class RecordingSession(SessionResults, Session):
         self._pid = os.getpid()
         self._recorder = recording_kinds.recorder(self.recorder)
         self._before: bytes | None = None  # the engine's state at the start, or None if it had just started
-        self._file: Output | None = None  # the recorder's output
-        self._stretches: list[tuple[bytes | None, bytes]] = []  # not summed up yet
+        # The recorder's file, or None if the session writes no file or shares the recorder.
+        self._file: Output | None = None
+        # The engine's states before and after uses that are not summed up yet.
+        self._stretches: list[tuple[bytes | None, bytes]] = []
         self._sum: Recording | None = None
         self._apart = False
 
     def apart(self) -> Self:
-        """Leave out threads that are already running when it begins, except the one that begins it.
+        """Leave out threads that run already when the session begins, except the thread that begins it.
 
         Return the session.
         """
@@ -65,7 +67,7 @@ class RecordingSession(SessionResults, Session):
     def _begin(self) -> None:
         file = None
         if self.output is not None:
-            self._sum, self._stretches = None, []  # the file, and thus the recording, has the current use only
+            self._sum, self._stretches = None, []  # a file holds only the current use, so the recording does, too
             file = Output(self.output, option="output")
         try:
             started = self._start({**self._settings, "apart": int(self._apart)}, -1 if file is None else file.fd)
@@ -77,7 +79,7 @@ class RecordingSession(SessionResults, Session):
             self._file = file
             file.belongs_to(self._recorder)
         elif file is not None:
-            file.close()  # it proved writable; its contents are known at the end
+            file.close()  # the file is writable, and _end() writes it
 
     def _end(self) -> None:
         last = self._stop()
@@ -105,7 +107,7 @@ class RecordingSession(SessionResults, Session):
         self._stretches.append((self._before, self._after))
         self._before = None
         if len(self._stretches) > _STRETCHES:
-            engine.quietly(self._add_up)  # now, so that memory stays bounded
+            engine.quietly(self._add_up)  # summing up here bounds the memory
         return last
 
     def _write(self) -> None:

@@ -1,7 +1,8 @@
-"""The base of all sessions: a block, or a function whenever it runs, on one thread or many; they may nest and overlap.
+"""The base of all sessions, which are `with` blocks or decorated functions.
 
-A session begins when the first call or block enters it, and ends when the last one leaves it. Subclasses define both:
-`recording_session` has the sessions that make a recording, `watch` the one that reports matches.
+Sessions may nest, overlap and span threads. A session begins when the first call or block enters it, and ends when the
+last one leaves it. There are two kinds: `recording_session` has the sessions that make a recording, `watch` the one
+that reports matches.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ class Session:
     def _enter(self, thread: int | None = None) -> None:
         with self._lock:
             if not self._inside:
-                _active[id(self)] = self  # first, because another thread may fork at any time
+                _active[id(self)] = self  # registered before the start, because another thread may fork at any time
                 try:
                     self._begin()
                 except BaseException:
@@ -61,9 +62,9 @@ class Session:
                     _active.pop(id(self), None)
 
     def __call__(self, function: Callable[P, R]) -> Callable[P, R]:
-        """Return the function, wrapped to be in the session whenever it runs.
+        """Return a wrapper that runs the function inside the session.
 
-        The session is its attribute with the session's name.
+        The wrapper has the session as an attribute, such as `profile`.
         """
         wrapper: Callable[P, R] = engine.quietly(decorated, self, function)
         return wrapper
@@ -71,15 +72,15 @@ class Session:
     # ---- for subclasses; called with the lock held ----
 
     def _begin(self) -> None:
-        """Begin, for the first to enter. If this raises, the session has not begun."""
+        """Begin the session when the first call or block enters. If this raises, the session has not begun."""
         raise NotImplementedError
 
     def _end(self) -> None:
-        """End, after the last has left."""
+        """End the session after the last call or block has left."""
         raise NotImplementedError
 
     def _forked(self) -> None:
-        """Adjust to a fork in the child, before the recorders do."""
+        """Update the session in a forked child, before the recorders do."""
         if self._inside.forked():
             _active.pop(id(self), None)
             self._gone()

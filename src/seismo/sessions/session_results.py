@@ -1,6 +1,6 @@
 """Presentation of a session's recording: p.print(), p.report(), p.save("x.pstats"), and HTML in a notebook.
 
-Nothing of this is recorded, even if the session is running.
+None of this work is recorded, even if the session is running.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     T = TypeVar("T")
     Ts = TypeVarTuple("Ts")
 
-IN_NOTEBOOK = 20  # rows of a table in a notebook
+IN_NOTEBOOK = 20  # the most rows of a table in a notebook
 
 
 def shown(function: Callable[[*Ts], T], *args: *Ts) -> T:
     """Call the function unrecorded, with the built-in names as they were when seismo was imported.
 
-    Code that shows a recording, and its libraries, use global names that the program may have replaced.
+    The code that shows a recording uses built-in names that the program may have replaced.
     """
     with Restored():
         return engine.unrecorded(function, *args)
@@ -125,7 +125,7 @@ class SessionResults:
 
 
 class Reported(SessionResults):
-    """Sessions with the terminal's report and a page in one file."""
+    """The base of sessions with a report for the terminal and a page in one file."""
 
     def report(
         self,

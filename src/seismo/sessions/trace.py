@@ -26,9 +26,10 @@ if TYPE_CHECKING:
 class Trace(Profile):
     """A session that records calls and their times.
 
-    A journal grows with the running time, so it always goes to a file. Without `output`, that is an unnamed temporary
-    file, which exists as long as the session runs. `recording` is that of the last use. A session that begins while
-    another one records shares that session's journal: its own recording has the calls of its time, but no timeline.
+    The journal grows with the running time, so it is always written to a file. Without `output`, this is an unnamed
+    temporary file, which exists as long as the session runs. `recording` is the recording of the last use. A session
+    that begins while another one records shares that session's journal: its own recording has the calls of its time,
+    but no timeline.
     """
 
     name = "trace"
@@ -36,7 +37,7 @@ class Trace(Profile):
     def __init__(self, output: str | os.PathLike[str] | None, settings: dict[str, object]) -> None:
         super().__init__(output, settings)
         self._unnamed = output is None
-        self._fd = -1  # of the temporary file, which has no name and so vanishes however the program ends
+        self._fd = -1  # descriptor of the temporary file, which vanishes at the program's end because it has no name
         self._identity = (0, 0)
 
     def _begin(self) -> None:
@@ -50,7 +51,7 @@ class Trace(Profile):
             self._tidy()
             raise
         if self._unnamed and self._file is None:
-            self._tidy()  # another session records, so the file stays empty
+            self._tidy()  # another session records into its own file, so this one stays empty
 
     def _end(self) -> None:
         if self._unnamed and self.output is not None and not self._is_there():
@@ -72,7 +73,7 @@ class Trace(Profile):
         return _identity(self._fd) == self._identity
 
     def _lose(self) -> None:
-        """Drop the temporary file, which the program has closed, and with it the timeline; the call counts remain."""
+        """Drop the temporary file, which the program has closed. The timeline is lost, and the call counts remain."""
         if self._file is not None:
             self._file.close()
         self._file = self.output = None
@@ -129,11 +130,7 @@ if TYPE_CHECKING:
     @overload
     def trace(function: Callable[P, R], /) -> Callable[P, R]: ...
     @overload
-    def trace(
-        *,
-        output: str | os.PathLike[str] | None = None,
-        **options: Unpack[TraceOptions],
-    ) -> Trace: ...
+    def trace(*, output: str | os.PathLike[str] | None = None, **options: Unpack[TraceOptions]) -> Trace: ...
 
 
 def trace(
@@ -148,8 +145,8 @@ def trace(
         with seismo.trace(output="block.seismo") as t: ...     t.recording
         @seismo.trace                                          function.trace.recording
 
-    The recording is one of calls, as `profile` makes it, with a journal in addition to the tree. It includes events of
-    `seismo.mark`, `seismo.span` and `seismo.count`. Options and exceptions are those of `profile`, with these
+    The recording is one of calls, as with `profile`, and has a journal beside the call tree. The journal includes
+    events of `seismo.mark`, `seismo.span` and `seismo.count`. Options and exceptions are those of `profile`, with these
     differences:
 
     - timing: "sampled" (default: the order is exact, and each time has an error bound) or "every" (each event is

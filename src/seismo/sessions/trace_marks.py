@@ -1,12 +1,12 @@
 # ruff: noqa: SIM105  contextlib would import collections
 """Events that a program adds to the timeline: `seismo.mark`, `seismo.span`, `seismo.count`.
 
-They can stay in a program permanently: while no timeline is recorded, each costs a call and a check of a flag.
+Such calls can stay in a program. While no timeline is recorded, each costs a call and a check of a flag.
 """
 
 from __future__ import annotations
 
-from _contextvars import ContextVar  # contextvars itself only imports this
+from _contextvars import ContextVar  # the module contextvars only re-exports this
 from itertools import count as _numbers
 
 from seismo.errors import RecordingError, UsageError
@@ -38,11 +38,11 @@ else:
             return False
 
 
-_MARK, _COUNT, _BEGINS, _ENDS = 1, 2, 3, 4  # docs/format.md
-_LONGEST = 1000  # characters of a name, and of a value
+_MARK, _COUNT, _BEGINS, _ENDS = 1, 2, 3, 4  # kinds of events as in docs/format.md
+_LONGEST = 1000  # the most characters of a name or a value
 _LARGEST = 1 << 256
 _GENERATORS, _COROUTINE = 0x220, 0x80  # inspect's CO_ flags; importing inspect is slow
-_ours: ContextVar[int] = ContextVar("seismo.span", default=0)  # the number of this context's span
+_ours: ContextVar[int] = ContextVar("seismo.span", default=0)  # the number of the span that is open in this context
 _next = _numbers(1).__next__
 
 
@@ -56,7 +56,7 @@ def mark(name: str, /, **values: object) -> None:
 
 
 def count(name: str, value: float, /) -> None:
-    """Record the value that something has from now on, such as the length of a queue."""
+    """Record the current value of a quantity, such as the length of a queue."""
     if journaling():
         _note(_COUNT, 0, name, {"value": value})
 
@@ -67,16 +67,17 @@ class span:  # noqa: N801  used like a function: with seismo.span("load"): ...
         with seismo.span("load", rows=n): ...
         @seismo.span("load")
 
-    It belongs to the context in which it begins (contextvars), so it follows a task across threads. A span that begins
-    inside another one has it as its parent. An object may be entered again before it is left, also in other threads and
-    tasks; each time is a separate span. `values` are as for `mark`.
+    A span belongs to the context in which it begins (contextvars), so it follows a task across threads. The parent of a
+    span is the span in which it began. A span object may be entered again before it is left, also in other threads and
+    tasks. Each entry is a separate span. `values` are as for `mark`.
     """
 
     __slots__ = ("_name", "_open", "_values")
 
     def __init__(self, name: str, /, **values: object) -> None:
         self._name, self._values = name, values
-        self._open: dict[int, Token[int]] | None = None  # by the numbers of open spans; None before the first one
+        # For each open span's number, the token that resets the context.
+        self._open: dict[int, Token[int]] | None = None
 
     def __enter__(self) -> Self:
         if journaling():
@@ -89,24 +90,24 @@ class span:  # noqa: N801  used like a function: with seismo.span("load"): ...
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
         if not self._open:
-            return  # nothing was recorded at its start, which is the common case
-        number = _ours.get()  # the open span of this object that this context is in
+            return  # no timeline was recorded when the span began
+        number = _ours.get()  # the number of this context's open span
         if number not in self._open:
-            number = next(reversed(self._open), 0)  # it ends in another context: use the last open one, if any
+            number = next(reversed(self._open), 0)  # the span began in another context, so end the last open one
         token = self._open.pop(number, None)
         if token is None:
-            return  # another thread has ended it
+            return  # another thread has ended the span
         try:
             _ours.reset(token)
         except ValueError:
-            pass  # it began in another context
+            pass  # the span began in another context, whose value cannot be reset here
         if journaling():
             _note(_ENDS, number, self._name, {"error": kind.__name__} if kind is not None else {})
 
     def __call__(self, function: Callable[P, R]) -> Callable[P, R]:
-        """Return the function, wrapped in a new span whenever it runs; for a coroutine function, until it has ended.
+        """Return a wrapper that runs the function in a new span. A coroutine's span lasts until its end.
 
-        Raise UsageError for a generator function, whose lifetime is not a period of work.
+        Raise UsageError for a generator function, which does not work all the time between its start and end.
         """
         from functools import wraps
 
@@ -137,7 +138,7 @@ def _note(kind: int, number: int, name: object, values: dict[str, object]) -> No
 
 
 def _text(text: object) -> str:
-    """Return a name, cut and escaped for the journal."""
+    """Return a name for the journal: escaped, and cut to the maximum length."""
     return engine.printable(str(text)[:_LONGEST])
 
 

@@ -1,7 +1,7 @@
 """Watching from inside: `with seismo.watch('call("app.*.save")') as w: ...`, `@seismo.watch(...)`, `w.count`.
 
-The native core selects the matches and passes them to seismo.watching.active_watch, inside the program. A watch runs
-beside all recordings, and any number of watches beside each other.
+The native core selects the matches and passes them to seismo.watching.active_watch, inside the program. Any number of
+watches may run at the same time, also during recordings.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Watch(Session, ActiveWatch):
-    """A session that shows, counts or passes on matches. If it is used again, its counts add up.
+    """A session that shows or counts matches, or passes them to functions. The counts of repeated uses are added.
 
     seismo.watching.active_watch.ActiveWatch describes its construction, `count`, `matches`, `functions` and `failed`.
     stop() ends it early.

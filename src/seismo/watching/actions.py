@@ -30,7 +30,7 @@ class Actions:
     """The chosen actions. names: those of ACTIONS; calls: functions that take the match."""
 
     def __init__(self, given: Action | Iterable[Action] | None = None) -> None:
-        """Parse the given actions. Raise UsageError for a wrong one."""
+        """Parse the given actions. Raise UsageError for an unknown action."""
         self.names, self.calls = _chosen(given)
 
     def __bool__(self) -> bool:
@@ -39,7 +39,7 @@ class Actions:
 
 
 def _chosen(action: object) -> tuple[set[str], list[Callable[[Match], object]]]:
-    """Return the names and the functions among the given actions. Raise UsageError for any other value."""
+    """Return the action names and the functions among the given values. Raise UsageError for other values."""
     given: list[object] = [action] if action is None or isinstance(action, str) or callable(action) else []
     if not given:
         try:
@@ -68,29 +68,13 @@ def _chosen(action: object) -> tuple[set[str], list[Callable[[Match], object]]]:
 class Row:
     """The counts of one function in a watch.
 
-    calls: calls seen
-    matches: calls or events that matched
+    calls: calls that ran
+    matches: calls or events that matched the expression
     timed: matched calls that ended; the times below are theirs, in ns
-    own: time that they ran, without the matched calls inside them
+    own: time in them, without the matched calls inside
     sum, least, most: their durations
     buckets: the number of durations in each bucket of the histogram
     """
-
-    __slots__ = (
-        "buckets",
-        "calls",
-        "file",
-        "least",
-        "line",
-        "matches",
-        "module",
-        "most",
-        "own",
-        "possible",
-        "qualname",
-        "sum",
-        "timed",
-    )
 
     def __init__(
         self, fields: tuple[str, str, str, int, bool, int, int, int, float, float, float, tuple[int, ...], float]
@@ -196,7 +180,7 @@ def _outermost(frame: FrameType) -> FrameType:
 
 
 def _steps(pdb: Pdb) -> bool:
-    """Return True if the command stops again (next, step, until ...) or there are breakpoints."""
+    """Return True if pdb will stop again, by its last command (next, step, until ...) or at a breakpoint."""
     return bool(pdb.breaks) or pdb.stoplineno != -1
 
 

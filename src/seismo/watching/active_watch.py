@@ -1,8 +1,8 @@
-"""A watch, without its session: the expression, the actions, the output and the results.
+"""The core of a watch: the expression, the actions, the output and the results.
 
-The native core decides which events match and calls `_report` for them inside the program, with tracing suppressed, so
-the code here is not watched. No error here may reach the program, except for KeyboardInterrupt. An action that raises
-is reported once and ends the watch.
+The native core decides which events match, and calls `_report` for them inside the program. Tracing is suppressed
+meanwhile, so this code is not watched. No error here may reach the program, except for KeyboardInterrupt. An action
+that raises is reported once and ends the watch.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 else:
     from seismo import _core
 
-KEPT = 1000  # the most matches that `matches` holds
+KEPT = 1000  # the most matches that are kept in `matches`
 HIDDEN = (HIDE, "<frozen importlib", "<frozen runpy")  # prefixes of file names, as in native/hub/watch.c
 
 
@@ -65,10 +65,11 @@ class ActiveWatch:
         self._describe = Describer(detail, (HIDE,) if selection.machinery else HIDDEN)
         self._printer = printer
         self._native: _core.Watch | None = None
-        self._others, self._interpreters = 0, 0  # interpreters of earlier uses; the number that had ended at the start
+        # Other interpreters in earlier uses, and the count of ended ones when this use began.
+        self._others, self._interpreters = 0, 0
         self._before: tuple[int, int, dict[tuple[str, str, str, int], _actions.Row]] = (0, 0, {})
         self._debug: Callable[[_match.Match], None] | None = None
-        self.span = (0, 0)  # first start and last end of its uses, in unix ns
+        self.span = (0, 0)  # start of the first use and end of the last one, as Unix time in ns
         self.file: File | None = None
         self.matches: list[_match.Match] = []
         self.failed = self.unwritten = ""
@@ -130,7 +131,7 @@ class ActiveWatch:
         self._native = None
 
     def stop(self) -> None:
-        """Stop matching. Idempotent, and callable from any thread and from actions."""
+        """Stop matching. Any thread and any action may call this, also repeatedly."""
         if self._native is not None:
             self._native.stop()
 
@@ -143,7 +144,7 @@ class ActiveWatch:
 
     @property
     def lost(self) -> int:
-        """Return the number of lost matches: out of memory or stack, or the expression itself failed."""
+        """Return the number of matches that were lost because memory or stack ran out or the expression failed."""
         return self._before[1] + (self._native.lost if self._native is not None else 0)
 
     @property

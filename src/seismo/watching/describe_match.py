@@ -1,6 +1,6 @@
 """Conversion of events to matches: place, arguments, values, changed variables and the stack.
 
-A Describer runs inside the program, with tracing suppressed. It keeps the program's objects only as text.
+A Describer runs inside the program, with tracing suppressed. A Describer keeps the program's objects only as text.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 else:
     from seismo import _core
 
-_STACK = 30  # frames that --stack shows
-_SELF = 100  # characters; a longer `self` is shown without its fields
-_CALLS_KEPT = 1000  # calls whose variables are kept
+_STACK = 30  # the most frames that --stack shows
+_SELF = 100  # a longer text of `self` is shown without the fields
+_CALLS_KEPT = 1000  # the most calls whose variables are kept
 
 
 class Detail:
@@ -95,7 +95,7 @@ class Describer:
         module: str,
         qualname: str,
     ) -> _match.Match:
-        """Return the match for an event as native/hub/watch.c reports it. Times are in ns, or -1 if there is none."""
+        """Return the match for an event that native/hub/watch.c reports. Times are in ns, or -1 if unknown."""
         match = _match.Match()
         code = frame.f_code
         match.time = monotonic() - self.began
@@ -119,7 +119,8 @@ class Describer:
         elif self.detail.vars and starts and not self.detail.args:
             match.args = self._arguments(frame, code)
         if self.detail.vars and starts and moment == _match.EVENT:
-            self._changes(frame, code, call, moment)  # the arguments are shown, so later lines need only the changes
+            # The arguments are shown already, so note them as the state to compare with.
+            self._changes(frame, code, call, moment)
         if self.detail.stack and moment in (_match.EVENT, _match.WHOLE):
             match.stack = self._frames(frame.f_back)
         return match
@@ -179,7 +180,7 @@ class Describer:
 
 
 def _parameters(code: CodeType) -> list[tuple[str, str]]:
-    """Return pairs of a parameter's name and its form in the definition (with stars), in the definition's order."""
+    """Return the parameters in the order of the definition, as pairs of the name and the name with its stars."""
     names = code.co_varnames
     plain, keyword = code.co_argcount, code.co_argcount + code.co_kwonlyargcount
     found = [(name, name) for name in names[:plain]]

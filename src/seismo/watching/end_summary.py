@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from seismo.watching.actions import Row
     from seismo.watching.active_watch import ActiveWatch
 
-_MOST_FILE = 4000  # lines of a file that are compiled to find the nearest line with code
+_MOST_FILE = 4000  # the most lines of a file to compile in the search for the nearest line with code
 
 
 def summary(watch: ActiveWatch) -> list[str]:
@@ -35,14 +35,14 @@ def summary(watch: ActiveWatch) -> list[str]:
     if watch.masked:
         lines.append("values that look secret are shown as ***; to see them: --show-secrets")
     if watch.lost:
-        lines.append(f"{watch.lost:,} were lost: out of memory or stack, or showing them failed")
+        lines.append(f"{watch.lost:,} matches were lost: out of memory or stack, or showing them failed")
     if watch.failed:
         lines.append(f"the watch ended early because its action failed: {watch.failed}")
     return lines
 
 
 def _library(watch: ActiveWatch, matched: list[Row]) -> list[str]:
-    """Return a hint to exclude the standard library if it has more of the matches than the program."""
+    """Return a hint to exclude the standard library if most matches are in it."""
     folder = os.__file__.rpartition("/")[0]
     modules: dict[str, int] = {}
     patterns: dict[str, None] = {}
@@ -86,7 +86,7 @@ def _why_not(watch: ActiveWatch, rows: list[Row]) -> list[str]:
 
 
 def _terms(text: str) -> list[tuple[str, list[str]]]:
-    """Return the WORD(ARGUMENTS) terms of a valid expression, approximately: only quoted arguments and numbers."""
+    """Return the WORD(ARGUMENTS) terms of a valid expression. Only quoted arguments and numbers are parsed."""
     found: list[tuple[str, list[str]]] = []
     position = 0
     while (open_at := text.find("(", position)) >= 0:

@@ -1,4 +1,4 @@
-"""The events that a watch selects: by expression, number and thread."""
+"""The choice of the events that a watch reports: an expression, a limit and the threads."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _C_KINDS = {"c_call", "c_return", "c_raise"}
 
 
 class EventSelection:
-    """The selection of a watch.
+    """The choice of the events that a watch reports.
 
     limit: number of matches after which the watch stops
     threads: one of THREADS
@@ -53,6 +53,6 @@ class EventSelection:
         return sum(1 << KINDS.index(kind) for kind in self.kinds)
 
     def evaluate(self, term: int, frame: FrameType) -> bool | None:
-        """Evaluate a term that the native core cannot decide, for the event in this frame."""
+        """Evaluate a term of the expression that the native core cannot decide, for the event in this frame."""
         variables = _core.frame_locals(frame)
         return self.expression.evaluate_term(term, {"arg": variables, "value": variables})

@@ -12,12 +12,18 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import FrameType
 
-EVENT, WHOLE, END, LINE = range(4)  # sm_match_moment in native/hub/watch.h
+EVENT, WHOLE, END, LINE = range(4)  # the values of sm_match_moment in native/hub/watch.h
 MOMENTS = ("event", "whole", "end", "line")
 
 
+_FIELDS = (  # in the order in which JSON has them
+    *("moment", "kind", "how", "time", "thread", "task", "function", "module", "qualname", "file", "line", "source"),
+    *("callee", "call", "calls", "depth", "nesting", "args", "value", "exception", "duration", "own"),
+)
+
+
 class Match:
-    """A match, or the end or a line of a call that matched before.
+    """A match of the expression, or the end or a line of a call that matched before.
 
     moment: "event" (matched as it happened), "whole" (a call that matched at its end), "end" or "line" (of a call whose
     start matched)
@@ -46,34 +52,7 @@ class Match:
     The following are set only during an action: frame, and arg (the value, the exception, or the C function).
     """
 
-    __slots__ = (
-        "arg",
-        "args",
-        "call",
-        "callee",
-        "calls",
-        "depth",
-        "duration",
-        "exception",
-        "file",
-        "frame",
-        "function",
-        "how",
-        "kind",
-        "line",
-        "module",
-        "moment",
-        "nesting",
-        "own",
-        "qualname",
-        "source",
-        "stack",
-        "task",
-        "thread",
-        "time",
-        "value",
-        "variables",
-    )
+    __slots__ = (*_FIELDS, "arg", "frame", "stack", "variables")
 
     def __init__(self) -> None:
         self.moment = self.kind = self.how = self.function = self.module = self.qualname = self.file = ""
@@ -96,7 +75,7 @@ class Match:
     def fields(self) -> dict[str, object]:
         """Return the known fields by name, for JSON."""
         found: dict[str, object] = {}
-        for name in _ORDER:
+        for name in _FIELDS:
             value = getattr(self, name)
             if value not in (None, "") or name == "file":
                 found[name] = value
@@ -105,29 +84,3 @@ class Match:
         if self.stack is not None:
             found["stack"] = [{"file": f, "line": n, "function": q, "source": s} for f, n, q, s in self.stack]
         return found
-
-
-_ORDER = (
-    "moment",
-    "kind",
-    "how",
-    "time",
-    "thread",
-    "task",
-    "function",
-    "module",
-    "qualname",
-    "file",
-    "line",
-    "source",
-    "callee",
-    "call",
-    "calls",
-    "depth",
-    "nesting",
-    "args",
-    "value",
-    "exception",
-    "duration",
-    "own",
-)

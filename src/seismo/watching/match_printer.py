@@ -35,7 +35,7 @@ class Printer:
         self._output, self._json, self._color = output, json, color
         self._lock = new_lock()
         self._stream: Any = None
-        self._opened = False  # true if this object opened the stream and has to close it
+        self._opened = False  # True if this object opened the stream, and so must close it
 
     def open(self) -> None:
         """Open the stream, or keep that of an earlier use. Raise SeismoError if it cannot be opened."""
@@ -76,7 +76,7 @@ class Printer:
         try:
             stream = self._stream if hasattr(self._stream, "write") and not self._json else sys.stderr
             stream.write(f"{line}\n")
-        except Exception:  # noqa: BLE001  there is no other place to report it
+        except Exception:  # noqa: BLE001  nothing else could report the failure
             return
 
 

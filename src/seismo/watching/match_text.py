@@ -7,8 +7,8 @@
     +0.0027  ✗ KeyError('x') in app.load  app.py:44
 
 Lines are indented by the number of matched calls around them. A header line marks each change of thread or task, so
-that interleaved threads stay readable. Each match is written in one piece. Values in a match are escaped already; names
-are escaped here.
+that interleaved threads stay readable. Each match is written by a single call. Names are escaped here; the values of a
+match are escaped already.
 """
 
 from __future__ import annotations
@@ -22,31 +22,19 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from seismo.watching.match import Match
 
-_MOST_INDENT = 40  # levels; deeper calls show their nesting as a number
+_MOST_INDENT = 40  # the deepest level that is indented; deeper ones have a number instead
 
-_SIGNS = {
-    "call": "▸",
-    "end": "◂",
-    "whole": "●",
-    "raise": "✗",
-    "line": "│",
-    "yield": "◦",
-    "to": "→",
-    "rule": "──",
-    "at": "↑",
-    "micro": "µs",
-}
-_ASCII = {
-    "call": ">",
-    "end": "<",
-    "whole": "*",
-    "raise": "!",
-    "line": "|",
-    "yield": "~",
-    "to": "->",
-    "rule": "--",
-    "at": "^",
-    "micro": "us",
+_SIGNS = {  # each as drawn, and in ASCII
+    "call": ("▸", ">"),
+    "end": ("◂", "<"),
+    "whole": ("●", "*"),
+    "raise": ("✗", "!"),
+    "line": ("│", "|"),
+    "yield": ("◦", "~"),
+    "to": ("→", "->"),
+    "rule": ("──", "--"),
+    "at": ("↑", "^"),
+    "micro": ("µs", "us"),
 }
 _STYLES = {
     "time": "2",
@@ -64,7 +52,7 @@ _STYLES = {
 def is_ours(begin: bytes) -> bool:
     """Return True if a file that begins with these bytes holds such text: a header line, or a time and a sign."""
     first = begin.decode("utf-8", "replace").partition("\n")[0]
-    if first.startswith((f"{_SIGNS['rule']} thread ", f"{_SIGNS['rule']} task ")):
+    if first.startswith(("── thread ", "── task ")):
         return True
     time, _, rest = first.strip().partition("  ")
     return time[:1] == "+" and time[-5:-4] == "." and bool(rest)
@@ -79,7 +67,7 @@ class Writer:
 
     def __init__(self, coloured: bool = False, ascii_only: bool = False) -> None:
         self.coloured = coloured
-        self.signs = _ASCII if ascii_only else _SIGNS
+        self.signs = {name: signs[ascii_only] for name, signs in _SIGNS.items()}
         self.ascii_only = ascii_only
         self._last: tuple[str, str] | None = None
         self._folder = _folder()
@@ -211,7 +199,7 @@ class Writer:
         return f"{printable(self.short(file))}:{line}"
 
     def short(self, file: str) -> str:
-        """Return the path relative to the current folder if it is below it, or to site-packages, else unchanged."""
+        """Return the path without the current folder or the folder site-packages, if it begins with one of them."""
         if self._folder and file.startswith(self._folder):
             return file[len(self._folder) :]
         for folder in ("/site-packages/", "/dist-packages/"):

@@ -1,14 +1,14 @@
 """Lines of the program's source files.
 
-This does not use linecache, which would be imported into the program, or might be a module of the program's.
+linecache is not used, because it would be imported into the program, or might be the program's own module.
 """
 
 from __future__ import annotations
 
 from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 
-_LARGEST = 4 << 20  # bytes; larger files are not read
-_MOST = 256  # files in the cache
+_LARGEST = 4 << 20  # the size in bytes of the largest file that is read
+_MOST = 256  # the most files in the cache
 
 _files: dict[str, list[str]] = {}
 

@@ -6,9 +6,9 @@ A value is inspected only by C code of the interpreter: its real type (`type(v)`
 metaclass runs. Dictionaries are scanned and never looked up, so no key's __eq__ or __hash__ runs either. A value that
 raises, hangs, counts its own accesses or lies about its class is therefore shown like any other.
 
-The cost of a value is bounded by the number of visited parts, their depth and the characters kept, whatever its size.
-Sequences are cut before they are visited and text before it is quoted; a huge integer is shown by its size.
-`repr=True` gives up these guarantees: the program's own __repr__ shows its instances, and only the length is bounded.
+The cost of a value does not depend on its size: the visited parts, their depth and the characters are limited.
+Sequences are cut before they are visited and text before it is quoted; a huge integer is shown by its size. `repr=True`
+gives up these guarantees: the program's own __repr__ methods run, and only the length is limited.
 
 Values whose names look secret (password, token, cookie ...) are hidden, in variables, fields and keys.
 """
@@ -81,38 +81,33 @@ def _among(kind: type, mro: tuple[type, ...]) -> bool:
     return any(base is kind for base in mro)  # `in` would call a metaclass's __eq__
 
 
+CHARACTERS = 240  # the most characters of a value's text
+PARTS = 80  # the most parts of a value that are visited
+DEPTH = 4  # the most levels of containers
+ITEMS = 12  # the most items of one container
+
+
 class Shower:
-    """A formatter of values, with limits on characters, visited parts, depth, and items of one container.
+    """A formatter of values, within the limits above.
 
     secrets: True to show secrets
     own_repr: True to show the program's instances by their own __repr__
     """
 
-    __slots__ = ("characters", "depth", "items", "own_repr", "parts", "secrets")
+    __slots__ = ("own_repr", "secrets")
 
-    def __init__(
-        self,
-        secrets: bool = False,
-        own_repr: bool = False,
-        characters: int = 240,
-        parts: int = 80,
-        depth: int = 4,
-        items: int = 12,
-    ) -> None:
+    def __init__(self, secrets: bool = False, own_repr: bool = False) -> None:
         self.secrets = secrets
         self.own_repr = own_repr
-        self.characters = characters
-        self.parts = parts
-        self.depth = depth
-        self.items = items
 
     def show(self, value: object) -> str:
-        """Return the value as one printable line of at most `characters`. Never raises."""
+        """Return the value as one printable line of at most CHARACTERS. Never raises."""
         try:
-            text = _Showing(self).show(value, self.depth)
-        except (RuntimeError, MemoryError, ValueError, RecursionError):  # changed by another thread, or too deep
+            text = _Showing(self).show(value, DEPTH)
+        # Another thread changed the value, or it is nested too deeply.
+        except (RuntimeError, MemoryError, ValueError, RecursionError):
             text = _address(value)
-        return shorten(printable(text), self.characters)
+        return shorten(printable(text), CHARACTERS)
 
     def named(self, name: str, value: object) -> str:
         """Return the value of a variable, field or key of this name, or a mask if the name looks secret."""
@@ -132,14 +127,14 @@ def _address(value: object) -> str:
 
 
 class _Showing:
-    """The state while one value is shown: the remaining limits, and the containers being visited."""
+    """The state of the formatting of one value: the remaining limits, and the containers being visited."""
 
     __slots__ = ("inside", "left", "parts", "shower")
 
     def __init__(self, shower: Shower) -> None:
         self.shower = shower
-        self.parts = shower.parts
-        self.left = shower.characters * 2  # the text is cut at the end, and no more than this is made
+        self.parts = PARTS
+        self.left = CHARACTERS * 2  # the text is cut at its end, and never made longer than this
         self.inside: set[int] = set()
 
     def show(self, value: object, depth: int) -> str:
@@ -148,7 +143,7 @@ class _Showing:
         if self.parts < 0 or self.left < 0:
             return "…"
         kind = type(value)
-        show = _EXACT.get(id(kind))  # by address, because a metaclass may define __hash__
+        show = _EXACT.get(id(kind))  # look the type up by address, because its metaclass may define __hash__
         if show is not None:
             text = show(self, value, depth)
         elif self.shower.own_repr:
@@ -163,7 +158,7 @@ class _Showing:
             text = repr(value)
         except Exception as error:  # noqa: BLE001  the program's __repr__ may raise anything
             return f"<{class_name(type(value))} whose repr raised {class_name(type(error))}>"
-        return text[: self.shower.characters + 1] if type(text) is str else _address(value)
+        return text[: CHARACTERS + 1] if type(text) is str else _address(value)
 
     def nested(self, value: object, depth: int, make: Callable[[], str], deep: str) -> str:
         """Return make(), or a placeholder if the container is being visited already or is too deep."""
@@ -180,7 +175,7 @@ class _Showing:
     def sequence(self, items: Iterator[object], count: int, depth: int) -> str:
         """Return the first items, separated by commas, and the number of omitted ones."""
         shown = []
-        for item in islice(items, self.shower.items):
+        for item in islice(items, ITEMS):
             if self.parts <= 0 or self.left < 0:
                 break
             shown.append(self.show(item, depth - 1))
@@ -188,9 +183,9 @@ class _Showing:
         return ", ".join(shown) + (f"{', ' if shown else ''}… {more:,} more" if more > 0 else "")
 
     def mapping(self, value: dict[object, object], depth: int) -> str:
-        """Return KEY: VALUE, ... of any dict, read from its storage."""
+        """Return "KEY: VALUE, ..." of any dict, read from its storage."""
         shown: list[str] = []
-        for key, item in islice(dict.items(value), self.shower.items):
+        for key, item in islice(dict.items(value), ITEMS):
             if self.parts <= 0 or self.left < 0:
                 break
             shown.append(f"{self.show(key, depth - 1)}: {self.under(key, item, depth - 1)}")
@@ -229,7 +224,7 @@ class _Showing:
                 inner = self.nested(value, depth, lambda show=show: show(self, value, depth), "…")  # type: ignore[misc]
                 member = _member(value, kind)
                 return f"<{name}{member} {inner}>"
-        fields = list(islice(_fields(value, mro), self.shower.items + 1))
+        fields = list(islice(_fields(value, mro), ITEMS + 1))
         if not fields:
             return _address(value)
         member = _member(value, kind)
@@ -239,7 +234,7 @@ class _Showing:
 
     def _with_fields(self, value: object, name: str, fields: list[tuple[str, object]], depth: int) -> str:
         shown = []
-        for field, item in fields[: self.shower.items]:
+        for field, item in fields[:ITEMS]:
             if self.parts <= 0 or self.left < 0:
                 break
             shown.append(f"{field}={self.under(field, item, depth - 1)}")
@@ -266,7 +261,7 @@ def _fields(value: object, mro: tuple[type, ...]) -> Iterator[tuple[str, object]
 
 
 def _loaded(module: str, name: str) -> object:
-    """Return an attribute of a standard module if the program has loaded it, or a new object that equals nothing."""
+    """Return an attribute of a standard module, or a new object if the program has not loaded the module."""
     modules = sys.__dict__.get("modules")  # the program may have deleted it
     there = modules.get(module) if type(modules) is dict else None
     return there.__dict__.get(name) if type(there) is ModuleType else object()
@@ -307,7 +302,7 @@ def _bytes(kind: Any, value: object, limit: int) -> str:
 
 
 def _strings(showing: _Showing) -> int:
-    return max(20, min(showing.shower.characters * 3 // 4, showing.left))
+    return max(20, min(CHARACTERS * 3 // 4, showing.left))
 
 
 def _list(showing: _Showing, value: list[object], depth: int) -> str:
@@ -408,10 +403,7 @@ def _named_tuple(showing: _Showing, value: tuple[object, ...], depth: int) -> st
         inner = showing.sequence(tuple.__iter__(value), tuple.__len__(value), depth)
         return f"({inner})"
     pairs = zip(names, tuple.__iter__(value), strict=False)
-    shown = [
-        f"{plain(name, '?')}={showing.under(name, item, depth - 1)}"
-        for name, item in islice(pairs, showing.shower.items)
-    ]
+    shown = [f"{plain(name, '?')}={showing.under(name, item, depth - 1)}" for name, item in islice(pairs, ITEMS)]
     more = tuple.__len__(value) - len(shown)
     return f"({', '.join(shown)}{f', … {more:,} more' if more > 0 else ''})"
 
@@ -435,7 +427,7 @@ _BASES: tuple[tuple[type, Callable[[_Showing, Any, int], str]], ...] = (
 
 
 def _is_of(module: str, name: str) -> Callable[[object, type], bool]:
-    """Return a check that a class is really the named one, and that an instance contains no object of the program's."""
+    """Return a function that checks the class by identity, and that an instance contains no object of the program."""
 
     def check(value: object, kind: type) -> bool:
         if _loaded(module, name) is not kind:

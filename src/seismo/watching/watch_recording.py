@@ -1,12 +1,12 @@
 """The counts and times of a watch as a .seismo file, for `seismo report`, export, diff and merge.
 
 For each function, a watch has the number of matches and the time of the matched calls, but neither callers nor threads.
-So each function is one node without a parent, on one thread that stands for all. The report shows this because
-`recorder` in the metadata is "watch".
+So each function is one node without a parent, and all threads are one. The report shows this because `recorder` in the
+metadata is "watch".
 
-A node's time is the time that the function's matched calls ran, without the matched calls inside them and without the
-waiting of generators and coroutines. So the times add up. All of them were measured: there is no estimation error, and
-no overhead is subtracted.
+A node's time is the time in the function's matched calls. The time excludes matched calls inside them, and the
+suspensions of generators and coroutines. So the sum of all times is the time in matched calls. All times were measured:
+there is no estimation error, and no overhead is subtracted.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ else:
     from seismo import _core
 
 _MOST = 2**63 - 1
-# ns between two writes: at least this much, and 50 times the duration of one write
+# Between two writes there are at least this many ns, and 50 times the duration of a write.
 _EVERY = _core.DEFAULTS["flush_ms"] * 1_000_000
-_open: dict[int, tuple[File, ActiveWatch]] = {}  # files that are updated while their watch is on
+_open: dict[int, tuple[File, ActiveWatch]] = {}  # the files to update, each with its running watch
 
 
 class File:
     """The file of a watch's `record`, checked when the watch is made and updated while it is on.
 
-    Until the watch ends, the file is complete at any time and records that its end is missing.
+    The file is complete after each update. Until the watch ends, it records that its end is missing.
     """
 
     def __init__(self, path: str, option: str) -> None:
@@ -55,7 +55,7 @@ class File:
         Output(path, option=option).discard()
 
     def begin(self, watch: ActiveWatch) -> None:
-        """Start updating the file, except in a forked child. An error is kept for end() to report."""
+        """Start updating the file, except in a forked child. end() reports an error of this."""
         if os.getpid() != self.pid:
             return
         self._ended, self._refused = None, ""
@@ -68,7 +68,7 @@ class File:
         try:
             self.write(watch)
             _core.keep(_keep)
-        except (OSError, RuntimeError) as error:  # no thread is available, or the disk is full; end() reports it
+        except (OSError, RuntimeError) as error:  # end() reports that no thread is available or the disk is full
             reraise_if_the_programs(error)
 
     def write(self, watch: ActiveWatch, exit_: str = "", last: bool = False) -> None:
@@ -82,7 +82,7 @@ class File:
             else:
                 content = image(watch, unended=True)
             self._output.put(content, last)
-            if not last and self._ended is not None:  # the handler of a signal has written the end meanwhile
+            if not last and self._ended is not None:  # a signal handler has written the end in the meantime
                 self._output.put(self._ended, True)
             self._every = max(_EVERY, 50 * (monotonic_ns() - began))
 

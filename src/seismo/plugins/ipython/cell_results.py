@@ -24,20 +24,20 @@ if TYPE_CHECKING:
     from seismo.model import Recording
 
 
-MORE = "-l N"  # the option that shows more rows of a table
+MORE = "-l N"  # the magics' option for the number of rows
 
 
 class CellResult:
-    """A session of one verb and its table. `session` is a context manager with the attribute `recording`."""
+    """A cell's recording by one verb, and its table. `session` is a context manager with the attribute `recording`."""
 
     session: Any
 
     def __init__(
         self, options: dict[str, Any], limit: int, file: str, functions: Sequence[CodeType], cells: Mapping[str, int]
     ) -> None:
-        """Initialize with the options as ipython.read returns them, the cell's file, and the functions named by -f.
+        """Initialize with the options from magics.read(), the cell's file, and the functions named by -f.
 
-        `cells` has the numbers of all cells by the files that they were compiled as. Raise UsageError for a bad option.
+        `cells` has the numbers of all cells by the names of their files. Raise UsageError for a bad option.
         """
         self.options = options
         self.cells = cells
@@ -62,12 +62,12 @@ class CellResult:
         return recording
 
     def timed(self, paper: Paper) -> Recording | None:
-        """Return the recording with the requested times, or None after a message if it does not separate waiting."""
+        """Return the recording with the requested times, or write a message and return None if they are unknown."""
         from seismo.report.waiting import told
 
         recording = self.recording
         if self.time == "wait" and not told(recording):
-            paper.line("what was waited cannot be told from running here (seismo doctor has why)")
+            paper.line("waiting and running were not distinguished here (seismo doctor has why)")
             return None
         return recording.timed(self.time)
 
@@ -78,7 +78,7 @@ class CellResult:
         return self._named(stream.getvalue())
 
     def _named(self, text: str) -> str:
-        """Return the text with the files of cells replaced by `In [3]`, the names that the reader sees."""
+        """Return the text with the files of cells replaced by names such as `In [3]`."""
         for path, number in self.cells.items():
             for name in (path, html.escape(path), os.path.basename(path), html.escape(os.path.basename(path))):
                 text = text.replace(name, f"In [{number}]")
@@ -108,7 +108,7 @@ class Profiled(CellResult):
 
     @property
     def recording(self) -> Recording:
-        """The calls of the cell alone, because the kernel is active in the same process."""
+        """The recording of the calls below the cell; the kernel's own calls are left out."""
         from seismo.model.subtree import subtree_of
 
         # Merge, because the last expression of a cell is compiled separately under the same name.
@@ -156,7 +156,7 @@ class Timed(CellResult):
             return
         program = timed_program(recording)
         if not program.lines:
-            paper.line("nothing of it ran")
+            paper.line("none of these lines ran")
             return
         write_sources(paper, program, LinesView(limit=self.limit, files=None, share=0.0, times=self.time))
 
@@ -231,5 +231,5 @@ class Counted(CellResult):
 
 
 def _quoted(text: str) -> str:
-    """Return the text escaped for a quoted pattern that matches only this text."""
+    """Return the text as a pattern that matches only itself, escaped for quotation marks."""
     return "".join(f"[{char}]" if char in "*?[" else char for char in text).replace("\\", "\\\\").replace('"', '\\"')

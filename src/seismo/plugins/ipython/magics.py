@@ -1,11 +1,11 @@
 """Magics for IPython and Jupyter: `%load_ext seismo`, then `%%seismo profile|lines|cover|objects` or `%seismo`.
 
-The statements are compiled as IPython compiles a cell, but under the name of a file that holds their text until the
-interpreter ends. So tracebacks and reports find the source as for any other file. They do not run through IPython's
-run_cell, whose own work would be recorded. The value of the last expression is the result of the magic, as for %time.
+The statements are compiled as IPython compiles a cell, but under the name of a temporary file with their text. So
+tracebacks and reports find the source. IPython's run_cell() does not run them, because its own work would be recorded.
+The value of the last expression is the result of the magic, as for %time.
 
-If a cell fails, the table of what ran until then is shown. Then the magic fails with the cell's error, which IPython
-shows once, so that "run all" stops there.
+If a cell fails, the table of what ran until then is shown. Then the magic raises the cell's error, so that "run all"
+stops there, and IPython shows the error once.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ def _magic(shell: Any, line: str, cell: str | None) -> object:
         raise UsageError(f"-l cannot be {limit!a}", hint="give a whole number above 0")
     try:
         run = Cell(shell, statement if cell is None else cell)
-    except (SyntaxError, ValueError, OverflowError) as error:  # raised by compile()
+    except (SyntaxError, ValueError, OverflowError) as error:  # compile() raises these for bad source text
         raise Failed.of(error, shell.SyntaxTB.structured_traceback(type(error), error, [])) from None
     recorder = {
         "profile": cell_results.Profiled,
@@ -159,8 +159,8 @@ def _record(run: Cell, recorder: cell_results.CellResult, options: dict[str, Any
             display(recorder)  # type: ignore[no-untyped-call]
     finally:
         if run.error is not None:
-            told = shell_traceback(run.shell, run.error)
-            raise Failed.of(run.error, told).with_traceback(run.error.__traceback__) from None
+            lines = shell_traceback(run.shell, run.error)
+            raise Failed.of(run.error, lines).with_traceback(run.error.__traceback__) from None
     return recording if "-r" in options else run.value
 
 
@@ -200,12 +200,12 @@ def _function(shell: Any, text: str) -> CodeType:
         value = value.fget if isinstance(value, property) else value.__func__
     code: CodeType | None = getattr(inspect.unwrap(value) if callable(value) else value, "__code__", None)
     if code is None:
-        raise UsageError(f"-f {text} is no Python function", hint="it takes a function or method")
+        raise UsageError(f"-f {text} is not a Python function", hint="it takes a function or method")
     return code
 
 
 class Cell:
-    """Statements compiled as IPython would. `file` is their co_filename, `value` that of the last expression.
+    """Statements that are compiled as in IPython. `file` is their co_filename, `value` the result.
 
     `error` is the exception that they raised, or None.
     """
@@ -218,7 +218,7 @@ class Cell:
         self.file = _kept(shell, source)
         tree = shell.transform_ast(shell.compile.ast_parse(source, filename=self.file))
         last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
-        self._names = shell.user_global_ns, shell.user_ns  # now, so that these calls are not recorded
+        self._names = shell.user_global_ns, shell.user_ns  # looked up here, because calls inside run() are recorded
         self._quiet = text.rstrip().endswith(";")
         with shell.compile.extra_flags(ast.PyCF_ALLOW_TOP_LEVEL_AWAIT):
             self._body = shell.compile(tree, self.file, "exec")
@@ -258,7 +258,7 @@ class Cell:
         )
 
 
-_folder: tempfile.TemporaryDirectory[str] | None = None  # holds the files of the cells
+_folder: tempfile.TemporaryDirectory[str] | None = None  # the folder with the source files of recorded cells
 _numbers = itertools.count(1)
 
 
@@ -267,7 +267,8 @@ def _kept(shell: Any, source: str) -> str:
     global _folder
     if _folder is None:
         _folder = tempfile.TemporaryDirectory(prefix="seismo-cells-")
-    folder = os.path.join(os.path.realpath(_folder.name), str(next(_numbers)))  # it may become a source folder
+    # A cell with coverage makes this folder a source.
+    folder = os.path.join(os.path.realpath(_folder.name), str(next(_numbers)))
     os.mkdir(folder)
     number = _number(shell)
     path = os.path.join(folder, f"In [{number}]")
@@ -279,7 +280,7 @@ def _kept(shell: Any, source: str) -> str:
 
 
 def _number(shell: Any) -> int:
-    """Return the number of the calling cell. The shell's counter may be ahead of it already."""
+    """Return the number of the calling cell, which may be lower than the shell's counter."""
     frame = inspect.currentframe()
     while frame is not None:
         number: int | None = shell.compile._filename_map.get(frame.f_code.co_filename)
@@ -291,24 +292,24 @@ def _number(shell: Any) -> int:
 
 def shell_traceback(shell: Any, error: BaseException) -> list[str]:
     """Return the error as IPython shows it, without the frames that ran the cell."""
-    told: list[str] = shell.InteractiveTB.structured_traceback(type(error), error, error.__traceback__, tb_offset=0)
-    return told
+    lines: list[str] = shell.InteractiveTB.structured_traceback(type(error), error, error.__traceback__, tb_offset=0)
+    return lines
 
 
-class Failed(Exception):  # noqa: N818  stands for the cell's error
-    """Raised to end a cell: it makes IPython show the cell's error once, as if the cell had not been recorded."""
+class Failed(Exception):  # noqa: N818  IPython shows it under the name of the cell's error
+    """Raised to end a cell, so that IPython shows the cell's error once and without seismo's frames."""
 
-    told: list[str]
+    lines: list[str]
 
     @classmethod
-    def of(cls, error: BaseException, told: list[str]) -> Failed:
+    def of(cls, error: BaseException, lines: list[str]) -> Failed:
         """Return an instance with the error's name and message, which a notebook stores.
 
         The second argument is the text shown.
         """
-        make: Callable[..., Failed] = type(type(error).__name__, (cls,), {"told": told})
+        make: Callable[..., Failed] = type(type(error).__name__, (cls,), {"lines": lines})
         return make(str(error))
 
     def _render_traceback_(self) -> list[str]:
         """Return the lines that IPython shows."""
-        return self.told
+        return self.lines

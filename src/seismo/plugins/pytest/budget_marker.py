@@ -1,12 +1,12 @@
 """The marker seismo_budget: a test fails if it exceeds its budget, with a report of the code responsible.
 
-Budgets are counts, which have no noise. Calls, exceptions and lines are counted in the first run of the test, births of
-objects in a second one, when caches are filled. Counting covers the item's own runtest(): the test function, with setUp
-and tearDown of a TestCase, but without fixtures. Pytest's own functions are left out.
+Budgets are counts, which have no noise. Calls, exceptions and lines are counted in the first run of the test. Births of
+objects are counted in a second run, after the first has filled all caches. Counting covers the item's own runtest():
+the test function, with setUp and tearDown of a TestCase, but without fixtures. The functions of pytest are left out.
 
-A database's execute() is called by the same library function wherever the calls originate, so the direct caller is of
-little use. Therefore a call over budget is followed up the path while each caller was called as often. The first caller
-that was called less often contains the loop. Its source and the counts of its lines identify the line.
+The direct caller of a function over budget is often a library: every query of an ORM, for example, passes the same
+function. So the report follows the callers up the path, as long as each was called as often as its callee. The first
+caller that was called less often contains the loop. The counts of its lines then identify the line with the call.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 MARKER = "seismo_budget"
 PATTERNS = ("calls", "exceptions", "lines")
 QUANTITIES = (*PATTERNS, "births")
-ROWS = 5  # of callers, for each budget
+ROWS = 5  # callers to list for each budget
 
 
 # ---- the marker's arguments ----
@@ -92,8 +92,8 @@ class Counted:
     calls: Recording | None = None
     coverage: Recording | None = None
     lines: int = -1
-    births: list[tuple[int, str, str, int]] = field(default_factory=list)  # (count, type, file, line)
-    trouble: dict[str, str] = field(default_factory=dict)  # quantity -> reason why it was not counted
+    births: list[tuple[int, str, str, int]] = field(default_factory=list)  # rows of (count, type, file, line)
+    trouble: dict[str, str] = field(default_factory=dict)  # for each quantity that was not counted, the reason
 
 
 def _count_calls(item: pytest.Item, counted: Counted) -> Callable[[Callable[[], object]], object]:
@@ -154,10 +154,10 @@ def _count_births(item: pytest.Item, counted: Counted) -> Callable[[Callable[[],
     def count(run: Callable[[], object]) -> object:
         __tracebackhide__ = True
         collects = gc.isenabled()
-        gc.disable()  # a collection inside would add objects that finalizers create
+        gc.disable()  # a collection would run finalizers, which create objects
         session = None
         try:
-            _core.objects_quiet(True)  # otherwise a recording of the whole run would include this start
+            _core.objects_quiet(True)  # a recording of the whole run must not include the session's start
             try:
                 session = started(item.config)
             finally:
@@ -165,7 +165,7 @@ def _count_births(item: pytest.Item, counted: Counted) -> Callable[[Callable[[],
             return run()
         finally:
             if session is not None:
-                _core.objects_quiet(True)  # its end collects garbage, which may call functions
+                _core.objects_quiet(True)  # the session's end collects garbage, which may call functions
                 if lost := unrecorded(interrupted):
                     counted.trouble["births"] = lost
                 session.__exit__(None, None, None)
@@ -195,15 +195,15 @@ def _born(recording: Recording) -> list[tuple[int, str, str, int]]:
 
 
 def checked(item: pytest.Item, mark: pytest.Mark) -> Generator[None, object, object]:
-    """Run the test and count, with a second run for births. Exceptions of the test propagate."""
+    """Run the test and count; births need a second run. Exceptions of the test propagate."""
     __tracebackhide__ = True
-    said: list[str] = []
+    invalid: list[str] = []
     try:
         limits = budgets(mark)
     except SeismoError as error:
-        said, limits = error.lines(), []
-    if said:
-        _fail(said)
+        invalid, limits = error.lines(), []
+    if invalid:  # outside of the except block, or pytest would show both errors
+        _fail(invalid)
     counted = Counted()
     limits = _of_this_run(item, limits)
     born = any(limit.quantity == "births" for limit in limits)
@@ -224,9 +224,9 @@ def checked(item: pytest.Item, mark: pytest.Mark) -> Generator[None, object, obj
             unavailable(item.config, f"{quantity}: {why}")
             limits = [limit for limit in limits if limit.quantity != quantity]
     root, code = str(item.config.rootpath), _code_of(item)
-    said = [text for limit in limits for text in _over(limit, counted, root, code)]
-    if said:
-        _fail(said)
+    exceeded = [text for limit in limits for text in _over(limit, counted, root, code)]
+    if exceeded:
+        _fail(exceeded)
     return result
 
 
@@ -246,18 +246,18 @@ def _fail(lines: list[str]) -> None:
 
 
 def _code_of(item: pytest.Item) -> CodeType | None:
-    """Return the code of the test function, or None if the test consists of more than this function."""
+    """Return the code of the test function, or None if the test has other code, such as a setUp method."""
     if hasattr(getattr(item, "instance", None), "setUp"):
         return None
     return getattr(getattr(item, "obj", None), "__code__", None)
 
 
 def _has_failed(item: pytest.Item) -> bool:
-    return bool(getattr(item, "_excinfo", None))  # TestCase stores exceptions there
+    return bool(getattr(item, "_excinfo", None))  # unittest.TestCase stores exceptions there
 
 
 class _inside:  # noqa: N801  a context manager
-    """A context in which the item's runtest() runs inside `counts`, once."""
+    """A context manager that makes the item's next runtest() run inside `counts`."""
 
     def __init__(self, item: pytest.Item, counts: Callable[[Callable[[], object]], object]) -> None:
         self._item, self._counts = item, counts

@@ -98,7 +98,7 @@ class CallSites:
         return name
 
     def makers(self, quantity: str, functions: Sequence[int], single: bool) -> list[Made]:
-        """Return the callers of these functions. With `single`, follow the path up to the caller with the loop."""
+        """Return the callers of these functions; with `single`, the nearest callers that contain a loop."""
         found: dict[tuple[int, int, int], int] = {}
         for node, number in self.counts(quantity, functions, single).items():
             below = node
@@ -110,7 +110,7 @@ class CallSites:
         return [self._made(number, *key) for key, number in found.items()]
 
     def _is_repeated(self, node: int, parent: int) -> bool:
-        """Return True if the caller was called as often, so that the loop is further up."""
+        """Return True if the caller was called as often as its callee, and so cannot contain the loop."""
         calls: list[int] = self._tree["calls"]
         return 1 < calls[node] <= calls[parent]
 
@@ -142,7 +142,7 @@ class CallSites:
     def _line(self, caller: int, called: int) -> int:
         """Return the caller's line that calls the other function most often, or 0 if its source does not show it."""
         row, name = self._functions[caller], self._own_name(called)
-        if name == "__init__":  # it is called by the name of its class
+        if name == "__init__":  # source code calls __init__ by the name of the class
             name = self._functions[called].qualname.split(".")[-2]
         lines = _calling(row.file, row.qualname, row.line, name)
         if not lines:
@@ -162,7 +162,7 @@ class CallSites:
 
 
 def _calling(file: str, qualname: str, first: int, name: str) -> dict[int, bool]:
-    """Return the lines of a function that call this name: {line: True unless they do so only once per loop}."""
+    """Return the lines of a function that call this name; the value is False for calls in the iterable of a loop."""
     try:
         tree = ast.parse("".join(linecache.getlines(file)))
     except (SyntaxError, ValueError, RecursionError):

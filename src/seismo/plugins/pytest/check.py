@@ -1,12 +1,11 @@
 """The plugin of --seismo-check: a pytest run that is compared with an earlier one.
 
-Counts only repeat from run to run with a fixed PYTHONHASHSEED, which must be set when the interpreter starts. So the
-pytest that the user started (Front) starts another one with the same arguments (Main), which runs the tests, counts,
-reports and fails. After its tests, Main starts pytest again without output (Again), with the same tests in reverse
-order. That needs a new process, because in the same one all caches would be filled. A difference between the two is a
-property of the tests, which get a band or are left out (seismo.check.compare). Births of objects are counted in a
-further run. For a revision of git, the same runs are made in a checkout. A count beyond a limit is confirmed by one
-more run of each side that can run.
+Counts are reproducible only with a fixed PYTHONHASHSEED, which must be set when the interpreter starts. So the pytest
+that the user started (Front) starts another one with the same arguments (Main), which runs the tests, counts, reports
+and fails. After its tests, Main starts pytest once more without output (Again), with the same tests in reverse order.
+Again is a new process, whose caches are as empty as Main's were. If the two runs differ, the test gets a band of
+allowed counts, or is left out (seismo.check.compare). Births of objects are counted in a further run. For a revision of
+git, the same runs are made in a checkout. A count beyond a limit is confirmed by an additional run of each side.
 
 Reordering keeps the tests of a module or class together, so that fixtures of that scope are set up as often as before.
 """
@@ -51,14 +50,14 @@ if TYPE_CHECKING:
 
 BASELINE = "seismo-check-tests.txt"
 OPTIONS = "--seismo-"
-PARTS = "SEISMO_CHECK_PARTS"  # the folder for the counts of xdist's workers
+PARTS = "SEISMO_CHECK_PARTS"  # names the folder for the counts of xdist's workers
 LIMITS = (*DEFAULTS, *TEST_DEFAULTS)
-OVER = "seismo_budget: "  # the beginning of a budget's failure message
-MOST = 10  # findings of tests to show
+OVER = "seismo_budget: "  # the first words of a budget's failure message
+MOST = 10  # findings to show at most
 
 
 def role(options: Namespace) -> type[Front | Run]:
-    """Return the class for this process's role. Raises UsageError for options that do not go together."""
+    """Return the plugin's class for this process. Raise UsageError for options that exclude each other."""
     for name in ("cover", *(entry.verb for entry in KINDS.values() if entry.pytest)):
         given = getattr(options, f"seismo_{name}")
         if given not in (None, []) and not (name == "cover" and options.seismo_no_cover):
@@ -83,7 +82,7 @@ class Front:
         if config.option.help or config.option.version or config.option.collectonly:
             return None
         if any(not isinstance(plugin, str) for plugin in given.plugins or ()):
-            raise pytest.UsageError("--seismo-check starts pytest anew, which plugins that are objects do not survive")
+            raise pytest.UsageError("--seismo-check starts another pytest, which cannot get plugins that are objects")
         command = [*interpreter(), *map(str, given.args)]
         return subprocess.call(command, cwd=given.dir, env={**os.environ, "PYTHONHASHSEED": "0"})
 
@@ -95,7 +94,7 @@ def _plugins(config: pytest.Config) -> list[str]:
 
 
 class Run:
-    """A process that counts. This class itself is used in workers of xdist."""
+    """The plugin of a process that counts; in workers of xdist, this class itself."""
 
     def __init__(self, config: pytest.Config) -> None:
         """Start counting. Raise SeismoError if that is not possible."""
@@ -142,7 +141,7 @@ class Run:
 
 
 class Again(Run):
-    """A run for another process, which chooses the tests and their order."""
+    """The plugin of a run that another process started, with the tests and the order that it chose."""
 
     def __init__(self, config: pytest.Config) -> None:
         super().__init__(config)
@@ -170,8 +169,8 @@ class Again(Run):
         """Stop counting, and write the outcomes of the tests."""
         super().end()
         if self.pid == os.getpid() and Path(self.folder).is_dir():
-            told = {"outcomes": self._outcomes, "over": self._over}
-            Path(self.folder, OUTCOMES).write_text(json.dumps(told), encoding="utf-8")
+            outcomes = {"outcomes": self._outcomes, "over": self._over}
+            Path(self.folder, OUTCOMES).write_text(json.dumps(outcomes), encoding="utf-8")
 
 
 class Main(Again):
@@ -208,7 +207,7 @@ class Main(Again):
                 raise UsageError("--seismo-update writes a file, and --seismo-against names a revision of git", given)
             return "", given
         path = os.path.abspath(given) if given else os.path.join(self.root, BASELINE)
-        # Report an unusable file now and not after an hour of tests.
+        # Report an unusable file before the tests run, which may take an hour.
         if options.seismo_update:
             baseline.replaced(path)
         elif os.path.exists(path):
@@ -220,7 +219,7 @@ class Main(Again):
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:  # type: ignore[override]
-        """Compare and set the exit status; other plugins report after this."""
+        """Compare and set the exit status before other plugins report."""
         if self.pid != os.getpid():
             return
         self.end()
@@ -293,7 +292,7 @@ class Main(Again):
             old.again(passed, None)
             common = {name for name in old.runs[0].tests if name in passed}
             if not common:
-                raise CheckError(f"no test is there at {self.revision}, too", hint="was everything renamed?")
+                raise CheckError(f"none of these tests exists at {self.revision}", hint="was everything renamed?")
             new.add(self.folder, common)
             for side in (new, old):
                 side.again(common, 0)
@@ -305,13 +304,7 @@ class Main(Again):
         return outcome
 
     def _compare(
-        self,
-        before: Measurement,
-        old: SuiteSide | None,
-        new: SuiteSide,
-        outcome: Outcome,
-        common: set[str],
-        sums: bool,
+        self, before: Measurement, old: SuiteSide | None, new: SuiteSide, outcome: Outcome, common: set[str], sums: bool
     ) -> None:
         """Compare, with one more run of each side for findings beyond a limit.
 
@@ -324,7 +317,8 @@ class Main(Again):
             for side in (old, new):
                 if side is not None and quantities - {*BORN}:
                     side.again(common, 1)
-                if side is not None and quantities & {*BORN}:  # against a file, also in the file's order
+                # For a baseline file, births are counted in pytest's own order, as --seismo-update does.
+                if side is not None and quantities & {*BORN}:
                     side.again(common, 1 if old is not None else None, births=True)
             before = old.measurement() if old is not None else before
             found = compare(before, new.measurement(), limits, self._bands)
@@ -332,7 +326,7 @@ class Main(Again):
         outcome.worse_decides = True
         outcome.explain(found, OPTIONS)
         if not sums:
-            outcome.remarks.append("not all tests of the baseline ran: only single tests are held against their limits")
+            outcome.remarks.append("not all tests of the baseline ran, so only the limits of single tests apply")
 
     def _limits_of(self, old: Measurement, new: Measurement, outcome: Outcome, sums: bool) -> list[Limit]:
         """Return the given limits, or else the default limits on quantities that both sides have counted."""
@@ -355,9 +349,9 @@ class Main(Again):
         from seismo.check.writers import text
 
         terminalreporter.write_sep("=", "seismo check")
-        for name, said in self._over_budget.items():
+        for name, message in self._over_budget.items():
             terminalreporter.write_line(f"{name} makes more objects than it may", red=True)
-            terminalreporter.write_line(said)
+            terminalreporter.write_line(message)
         for note in self.notes:
             terminalreporter.write_line(note, yellow=True)
         if self.outcome is not None:
@@ -373,7 +367,7 @@ class Main(Again):
 
 
 def _turned(side: Side, there: Side) -> list[str]:
-    """Return pytest's arguments for the checkout: paths of the project are moved to it, missing files left out."""
+    """Return pytest's arguments for the checkout, with the project's paths moved there and missing files left out."""
     found = []
     for word in side.words:
         path, colons, rest = word.partition("::")
@@ -387,7 +381,7 @@ def _turned(side: Side, there: Side) -> list[str]:
 
 
 def _bounded(outcome: Outcome) -> Outcome:
-    """Return the outcome with fewer findings: for each verdict the sums and the largest changes."""
+    """Return the outcome with fewer findings: for each verdict, the sums and the largest changes."""
     comparison = outcome.comparison
     if comparison is None:
         return outcome

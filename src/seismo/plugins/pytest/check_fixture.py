@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Blocks:
-    """The value of the fixture.
+    """The value of the fixture seismo_check: a function that makes counted blocks.
 
         with seismo_check("load"):
             load(text)
@@ -25,7 +25,7 @@ class Blocks:
 
     def __init__(self, test: str, counting: Counting | CountingBirths | None) -> None:
         self._test, self._counting = test, counting
-        if counting is not None:  # imported now: inside the test, imports would count
+        if counting is not None:  # imported here, because imports inside the test would count
             import seismo.plugins.pytest.suite_counts
             import seismo.sessions.profile  # noqa: F401
 
@@ -80,7 +80,7 @@ class BirthsBlock:
         self._before = _core.status()["births"]
         _core.objects_quiet(False)
 
-    # All three are named, because *reason would create a tuple in the block.
+    # The arguments are named, because collecting them in *args would create a counted tuple.
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
         from seismo import _core
 

@@ -26,9 +26,10 @@ if TYPE_CHECKING:
     from seismo.check.counted_runs import Side
     from seismo.check.measurement import Counts, Function, Measurement
 
-AGAIN = "SEISMO_CHECK_AGAIN"  # the folder of a run without output
+AGAIN = "SEISMO_CHECK_AGAIN"  # names the folder of a run without output
 ORDER, OUTCOMES = "order.json", "outcomes.json"
-SETTINGS = "_hypothesis_internal_use_settings"  # of a Hypothesis test; Hypothesis's own plugin uses it, too
+# The attribute with a Hypothesis test's settings, which Hypothesis's plugin uses, too.
+SETTINGS = "_hypothesis_internal_use_settings"
 
 
 def wanted(folder: str) -> dict[str, Any]:
@@ -44,17 +45,18 @@ def wanted(folder: str) -> dict[str, Any]:
 def interpreter() -> list[str]:
     """Return the command that starts pytest like this one."""
     flags = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]
-    safe = [] if "-m" in sys.orig_argv or "-P" in flags else ["-P"]  # the pytest script puts no folder on sys.path
+    # The script `pytest` puts no folder on sys.path, unlike `python -m pytest`.
+    safe = [] if "-m" in sys.orig_argv or "-P" in flags else ["-P"]
     return [sys.executable, *flags, *safe, "-m", "pytest"]
 
 
 class Order:
-    """A plugin of each process that runs tests: it deselects unwanted tests and shuffles the others."""
+    """A plugin for processes that run tests: it deselects unwanted tests and changes the order of the others."""
 
     def __init__(self, folder: str) -> None:
         self._wanted = wanted(folder)
 
-    @pytest.hookimpl(tryfirst=True)  # pytest then groups tests that share a parametrized fixture
+    @pytest.hookimpl(tryfirst=True)  # before pytest groups tests that share a parametrized fixture
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
         """Change the list of tests in place."""
         only = self._wanted.get("only")
@@ -71,7 +73,7 @@ class Order:
 
 def settle(items: Iterable[pytest.Item]) -> None:
     """Make Hypothesis try the same examples in each run, without deadlines, because counting takes time."""
-    if "hypothesis" not in sys.modules:  # no test uses it
+    if "hypothesis" not in sys.modules:  # no test uses Hypothesis
         return
     from hypothesis import HealthCheck, settings
 
@@ -87,7 +89,7 @@ def settle(items: Iterable[pytest.Item]) -> None:
 def shuffled(items: list[pytest.Item], seed: int) -> list[pytest.Item]:
     """Return the tests in another order, with those of a module or class still together.
 
-    Seed 0 reverses the order, so that of any two tests the other one comes first.
+    Seed 0 reverses the order, so that each of two tests runs first once.
     """
     chance = random.Random(seed)
 
@@ -112,9 +114,9 @@ def shuffled(items: list[pytest.Item], seed: int) -> list[pytest.Item]:
 
 @dataclass
 class SuiteSide:
-    """The runs of one side: of the current tests, or of those at another revision.
+    """All runs of the current tests, or of the tests at another revision.
 
-    `plugins` are pytest's, in this run.
+    `plugins` has the names of pytest's plugins in the user's run.
     """
 
     side: Side
@@ -122,8 +124,9 @@ class SuiteSide:
     plugins: Collection[str] = ()
     runs: list[Measurement] = field(default_factory=list)
     births: list[Measurement] = field(default_factory=list)
-    unsteady: set[str] = field(default_factory=set)  # tests that did not pass in some run
-    over: dict[str, str] = field(default_factory=dict)  # tests over their budgets of objects, with the messages
+    unsteady: set[str] = field(default_factory=set)  # tests that failed or were skipped in a run
+    # Failure messages of tests that exceeded their budget of objects.
+    over: dict[str, str] = field(default_factory=dict)
 
     def again(self, only: Iterable[str] | None, seed: int | None, births: bool = False) -> None:
         """Make another run, of calls and lines or of births. Raise CheckError if it fails."""
@@ -138,14 +141,15 @@ class SuiteSide:
         status, output = run([*interpreter(), *self.side.words, *last], side)
         outcomes = Path(folder, OUTCOMES)
         if status not in (0, 1) or not outcomes.exists():
-            said = output.decode("utf-8", "replace").strip().splitlines()[-12:]
+            last_lines = output.decode("utf-8", "replace").strip().splitlines()[-12:]
             where = f" at {self.side.name}" if self.side.name else ""
             raise CheckError(
-                f"the tests could not be run again{where}: pytest ended with status {status}", hint="\n".join(said)
+                f"the tests could not be run again{where}: pytest ended with status {status}",
+                hint="\n".join(last_lines),
             )
-        told = json.loads(outcomes.read_text(encoding="utf-8"))
-        self.over |= told["over"]
-        self.unsteady |= {name for name, outcome in told["outcomes"].items() if outcome != "passed"} - told[
+        found = json.loads(outcomes.read_text(encoding="utf-8"))
+        self.over |= found["over"]
+        self.unsteady |= {name for name, outcome in found["outcomes"].items() if outcome != "passed"} - found[
             "over"
         ].keys()
         if births:
@@ -163,7 +167,7 @@ class SuiteSide:
     def measurement(self) -> Measurement:
         """Return the measurement over all runs, without tests that did not pass in each of them."""
         found = over_runs(self.runs)
-        if partial := [one for one in self.runs if not one.lines]:  # they ran more tests, so they lack these
+        if partial := [one for one in self.runs if not one.lines]:  # runs with additional tests have no counts of lines
             whole = over_runs([one for one in self.runs if one.lines] or partial).functions
             found.functions = {name: _with_lines_of(whole, name, counts) for name, counts in found.functions.items()}
         if self.births:

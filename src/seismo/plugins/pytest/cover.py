@@ -1,8 +1,8 @@
-"""The plugin of --seismo-cover: a pytest run that is covered, with a context for each test.
+"""The plugin of --seismo-cover, which records the coverage of a pytest run with a context for each test.
 
-pytest_plugin has the options, recorded_run the rest. Contexts are named like pytest-cov's, so that data of both can be
-combined: NODEID|setup, NODEID|run, NODEID|teardown. Imports, collection and the setup of conftest files belong to no
-context. A fixture of a wider scope belongs to the first test that requested it.
+The options are in pytest_plugin, and the base class is in recorded_run. Contexts are named like pytest-cov's, so that
+data of both can be combined: NODEID|setup, NODEID|run, NODEID|teardown. Imports, collection and the setup of conftest
+files belong to no context. A fixture of a wider scope belongs to the first test that requested it.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ DEFAULT_FILE = f"cover{SUFFIX}"
 
 
 class Cover(RecordedTestRun):
-    """The plugin of a covered run."""
+    """The plugin of a run whose coverage is recorded."""
 
     name, names_file = "cover", "--seismo-cover-file"
     heading, doing = "coverage", "coverage is being recorded"
 
     def __init__(self, options: Namespace) -> None:
-        """Start covering. Raise SeismoError if that is not possible or an option is invalid."""
+        """Start recording coverage. Raise SeismoError if that is not possible or an option is invalid."""
         from seismo.plugins.pytest import coverage_reports as pytest_reports
 
         super().__init__(options, options.seismo_cover_file or DEFAULT_FILE)
@@ -44,7 +44,7 @@ class Cover(RecordedTestRun):
         self.settings = pytest_reports.settings(options)
         self.contexts = options.seismo_cover_context != "none"
         self.result: Result | None = None
-        if not self.is_worker:  # now and not after an hour of tests
+        if not self.is_worker:  # before the tests run, which may take an hour
             pytest_reports.check(self.settings, self.reports, options.seismo_cover_force)
         follow = bool(options.seismo_cover_children or self.settings.children)
         self.start(coverage.CoverageRecorder(), coverage.options(self.settings), follow)
@@ -54,7 +54,7 @@ class Cover(RecordedTestRun):
         if self.options.seismo_cover_append and os.path.exists(self.path):
             from seismo.model import read
 
-            read(self.path)  # reports an unreadable file now and not after an hour of tests
+            read(self.path)  # raises for an unreadable file before the tests run
             return Output(f"{self.path}.{os.getpid()}{SUFFIX}", option=self.names_file)
         return super().output()
 
@@ -101,7 +101,7 @@ def _taken_for_source(args: Iterable[str | os.PathLike[str]]) -> list[str]:
 
 
 class Contexts:
-    """A plugin that switches contexts with the tests."""
+    """A plugin that sets the context of each phase of a test."""
 
     def __init__(self, process: children.Process) -> None:
         self._switch = coverage.context
@@ -128,5 +128,5 @@ class Contexts:
         self._enter("")
 
     def _enter(self, name: str) -> None:
-        self._settings["context"] = name  # for processes started in the meantime
+        self._settings["context"] = name  # processes that the test starts get this context
         self._switch(name)

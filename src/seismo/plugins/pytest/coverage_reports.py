@@ -34,7 +34,7 @@ KINDS = ("term", "term-missing", "html", *FILES, "none")
 
 @dataclass
 class Wanted:
-    """A requested report. `destination` is a file or folder, or a word that the kind defines; "" is the default."""
+    """A requested report. `destination` is a file, a folder or "skip-covered", or "" for the default."""
 
     kind: str
     destination: str
@@ -42,7 +42,7 @@ class Wanted:
 
 @dataclass
 class Result:
-    """The result of a run."""
+    """The coverage of a run: its recording, the report and the settings."""
 
     recording: Recording
     report: CoverageReport
@@ -94,7 +94,7 @@ def settings(options: Namespace) -> Settings:
     """Return the settings files' values, overridden by the command line. Raise UsageError for invalid ones."""
     from seismo.coverage.settings import load
 
-    given: dict[str, Any] = {"contexts": ""}  # of test functions: the plugin knows better which test it is
+    given: dict[str, Any] = {"contexts": ""}  # the plugin names contexts itself, after the running test
     for name in (*(option.name for option in of("pytest-cover")), "fail_under"):
         value = getattr(options, f"seismo_cover_{name}")
         if value is not None:
@@ -112,7 +112,7 @@ def result(path: str, settings: Settings) -> Result:
 
     recording = read(path)
     chosen = settings.of_recording(recording)
-    with chdir(settings.folder):  # file names are relative to it
+    with chdir(settings.folder):  # file names in the recording are relative to this folder
         return Result(recording, analyze(recording, chosen), chosen)
 
 
@@ -138,10 +138,10 @@ def write(result: Result, reports: Sequence[Wanted], terminal: TerminalReporter)
                 from seismo import formats
 
                 formats.coverage_base.write_with_settings(result.recording, result.settings, result.report)
-                name, setting, told, _ = FILES[report.kind]
+                name, setting, message, _ = FILES[report.kind]
                 path = report.destination or getattr(result.settings, setting)
                 formats.write(result.recording, path, name)
-                paper.line(f"{told} {path}")
+                paper.line(f"{message} {path}")
         write_problems(paper, result.report)
         if result.settings.fail_under:
             write_verdict(paper, result.report.totals, result.settings)

@@ -1,7 +1,7 @@
 """Results of --seismo-check in pytest's JUnit XML (--junitxml), for the suite and each test.
 
 When the check runs, pytest has completed the elements of the tests but not yet written them. So the counts of a test
-are added to its element as properties, and a test beyond a limit gets a failure.
+become properties of its element, and a test beyond a limit gets a failure element.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def add_results(config: pytest.Config, outcome: Outcome, over: Mapping[str, str]) -> None:
-    """Add the results, if --junitxml was given.
+    """Add the results to the XML report, if --junitxml was given.
 
     `over` has tests that exceeded their budgets of objects, with messages.
     """
@@ -57,8 +57,8 @@ def add_results(config: pytest.Config, outcome: Outcome, over: Mapping[str, str]
         for quantity, count in counts.items():
             _property(element, f"seismo.{quantity}{block}", str(count))
         if not block and test in failures and element.find("failure") is None:
-            said = "\n".join(printable(line) for text in failures[test] for line in text.split("\n"))
-            ET.SubElement(element, "failure", message="seismo check: more than it may").text = said
+            message_text = "\n".join(printable(line) for text in failures[test] for line in text.split("\n"))
+            ET.SubElement(element, "failure", message="seismo check: a count is over its limit").text = message_text
             xml.stats["failure"] += 1
             xml.stats["passed"] -= 1
 

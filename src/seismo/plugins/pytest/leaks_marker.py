@@ -1,16 +1,16 @@
 """The marker seismo_no_leaks: a test fails if it leaves objects behind in every run.
 
-The test runs several times in a row. A leak is a kind of object (a type and a creating line) of which every counted run
-has left some alive after all runs and a garbage collection. This is stricter than comparing numbers of objects, and
-necessary. The first run fills caches (warmup). A cache with one entry holds objects of the last run. A registry that is
-emptied and refilled holds as much as before. None of these holds objects of every run, but a growing container does.
+The test runs several times in a row. A leak is a kind of object, by type and creating line, that every counted run has
+left alive at the end. Comparing the numbers of objects before and after would not do, for three reasons. The first run
+fills caches (warmup). A cache with one entry holds objects of the last run. A registry that is emptied and refilled
+holds as many objects as before. None of these holds objects of every run, but a container that grows does.
 
-Only the inside of a run is recorded, as an interval of birth numbers. Between the runs this thread is quiet, so that
-objects of pytest and of this file are not recorded. Deaths are always recorded.
+Only the inside of a run is recorded, as an interval of birth numbers. Between the runs, recording is disabled on this
+thread, so that objects of pytest and of this file are left out. Deaths are always recorded.
 
-A test runs through its item's own runtest(). So methods of TestCase get their setUp and tearDown each time, and a
-plugin's event loop is used. Fixtures are set up once; those of pytest are reset between the runs (rerun.py). Objects
-that pytest creates while it runs a test are left out.
+Each run calls the item's runtest(). So methods of TestCase get their setUp and tearDown each time, and a plugin's event
+loop is used. Fixtures are set up once; those of pytest are reset between the runs (rerun.py). Objects that pytest
+creates while it runs a test are left out.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from seismo.sessions.objects import Objects
 
 MARKER = "seismo_no_leaks"
-ROWS, ASKED = 12, 3  # rows of a failure's table, and those of them with holders
+ROWS, ASKED = 12, 3  # rows of a failure's table, and how many of them have holders
 
 # Objects created by these modules are no leaks of a test: they keep reports, finalizers and other state of pytest.
 MACHINERY = ("_pytest", "pytest", "pluggy", "seismo", "reprlib")  # reprlib formats values for pytest
@@ -127,14 +127,14 @@ class Place:
         return self.file.startswith(root.rstrip("/") + "/") and "/site-packages/" not in self.file
 
 
-Leak = tuple[Place, list[int]]  # numbers alive, for each counted run
+Leak = tuple[Place, list[int]]  # a place, and the number of living objects from each counted run
 
 
 # ---- the marker ----
 
 
 def checked(item: pytest.Item, mark: pytest.Mark) -> Generator[None, object, object]:
-    """Run the test as often as the marker requires, the last time by the yield. Exceptions of the test propagate."""
+    """Run the test as often as the marker requires; pytest makes the last run at the yield. Exceptions propagate."""
     __tracebackhide__ = True
     try:
         wanted = Wanted(mark)
@@ -184,7 +184,7 @@ class Runs:
 
         self._core = _core
         self._session = session
-        self._intervals: list[tuple[int, int]] = []  # the last birth before a run, and the last one in it
+        self._intervals: list[tuple[int, int]] = []  # for each run, the numbers of the last birth before it and in it
 
     def __enter__(self) -> Self:
         self._core.objects_quiet(True)
@@ -207,7 +207,7 @@ class Runs:
         gc.collect()
 
     def leaks(self, wanted: Wanted, root: str) -> tuple[list[Leak], str]:
-        """Return the leaks, those of the project and of classes first, and "" or the reason why they are unknown.
+        """Return the leaks, the project's own first, and the reason why they are unknown, or "".
 
         Leaks are matched by line and not by the core's sites, because a function that a test defines is new in every
         run.

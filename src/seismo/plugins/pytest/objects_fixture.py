@@ -58,7 +58,7 @@ class ObjectCounts:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
-        # All three are named, because *reason would create a tuple in the block.
+        # The arguments are named, because collecting them in *args would create a counted tuple.
         __tracebackhide__ = True
         lost = ""
         if self._session is not None:
@@ -93,7 +93,8 @@ class ObjectCounts:
         `of` restricts counting to a type, a name or several of them. Raise UsageError if there was no block.
         """
         __tracebackhide__ = True
-        if self._blocks and self._session is None:  # objects cannot be recorded, and the policy is to run tests anyway
+        # Here objects cannot be recorded, and the ini option lets tests run anyway.
+        if self._blocks and self._session is None:
             return
         self._last().assert_objects(max_born=max_born, max_alive=max_alive, of=of)
 
@@ -107,9 +108,9 @@ class ObjectCounts:
 
 
 def started(config: pytest.Config) -> Objects | None:
-    """Return a session that has begun, or None if that is not possible and the policy lets tests run anyway.
+    """Return a started session, or None if that is not possible and the ini option lets tests run anyway.
 
-    Otherwise end the test.
+    In all other cases, end the test as skipped or failed.
     """
     import seismo
 

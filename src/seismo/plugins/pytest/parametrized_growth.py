@@ -1,11 +1,11 @@
-"""Growth of parametrized tests: a test with several sizes counts like a program with several input sizes.
+"""Growth of parametrized tests: the sizes of a test are compared like the input sizes of a program.
 
 A test that is parametrized with integers, such as `@pytest.mark.parametrize("n", [10, 100, 1000])`, shows how the
 functions that it calls grow with n. Tests that belong together are a *family*: one test function and one varying
-parameter, with all others equal. A family has at least three sizes, the greatest at least four times the least. With
-fewer, the parameter is more likely a switch than a size.
+parameter, with all others equal. A family has at least three sizes, the greatest at least four times the least. A
+parameter with fewer values is more likely a switch than a size.
 
-For functions, the calls in each test are known; for the test as a whole, its calls and lines.
+Growth is computed from the calls of each function in a test, and from the calls and lines of the whole test.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def families(sizes: Sizes) -> dict[str, set[str]]:
 
 
 def grown(measured: Measurement, sizes: Sizes) -> dict[Function, Growth]:
-    """Return the growth of the functions of each family, and of each family as a whole, with the family in the name."""
+    """Return the growth of each family and of the functions in it; the functions have the family in their names."""
     by_family: dict[str, dict[int, Measurement]] = {}
     kept = {test: of for test, of in sizes.items() if test in measured.tests}
     for test, names in families(kept).items():
@@ -93,7 +93,7 @@ def _of_family(function: Function, family: str) -> Function:
 def worse(old: Measurement, new: Measurement) -> list[tuple[Growth, Growth | None]]:
     """Return growths that became worse than linear; for a function in several families, only the worst one."""
     before, now = grown(old, new.sizes), grown(new, new.sizes)
-    # A baseline file only has the tests as a whole.
+    # A baseline file has no counts of functions in a test, only those of the whole test.
     known = {one for one in now if one in before or (old.of_tests and not one.qualname.startswith(":"))}
     found: list[tuple[Growth, Growth | None]] = []
     seen = set()

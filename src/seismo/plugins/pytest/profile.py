@@ -1,15 +1,15 @@
 """The plugin of --seismo-profile: a pytest run whose calls are recorded, separately for each test.
 
-There is one recording, in which each phase of a test is a call: `tests/test_app.py::test_start|call`, and |setup and
-teardown. It is a real frame with this name, so all code that shows or exports calls distinguishes tests without
-special support, at a cost of one call per phase. A recording per test would start and stop the engine thousands of
-times, and differences of whole trees would take longer than the tests.
+In the recording, each phase of a test is a call, such as `tests/test_app.py::test_start|call`. The call has a real
+frame with this name. So reports and exports distinguish tests without special support, at a cost of one call per phase.
+A recording per test would start and stop the engine thousands of times, and differences of whole trees would take
+longer than the tests.
 
-The frame is around pytest's own function for the phase, and so inside the work of other plugins. Its file is <pytest>:
-pytest omits code without a file from tracebacks.
+The frame is around pytest's own function for the phase, so most work of other plugins is outside of it. Its file is
+<pytest>: pytest omits code without a file from tracebacks.
 
 The functions of pytest itself are left out. In each test they would add some hundred irrelevant paths. Their time
-counts for the frame of the phase that they serve, or for no test.
+counts for the frame of the test's phase, or for no test.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from _pytest.terminal import TerminalReporter
 
 DEFAULT_FILE = f"profile{SUFFIX}"
-PLACE = "<pytest>"  # the file name of the phases' frames
+PLACE = "<pytest>"  # the file name in the code of the phases' frames
 PHASES = ("setup", "call", "teardown")
 
 
@@ -45,7 +45,7 @@ _CODE = _phase.__code__.replace(co_filename=PLACE)
 
 
 class Profile(RecordedTestRun):
-    """The plugin of a profiled run."""
+    """The plugin of a run whose calls are recorded."""
 
     name, names_file = "profile", "--seismo-profile"
     heading, doing = "profile", "something is being recorded"
@@ -85,7 +85,7 @@ class Profile(RecordedTestRun):
         from seismo.plugins.pytest.slowest_tests import write
         from seismo.plugins.pytest.terminal import paper_of
 
-        paper = paper_of(terminal)
+        paper = paper_of(terminal).asked_by("--seismo-profile-limit=N")
         write(paper, read(self.path), self.limit)
         paper.line(f"seismo report {os.path.relpath(self.path, self.folder)}   shows the rest")
         paper.flush()
@@ -128,7 +128,7 @@ class Frames:
 def frame_of(item: pytest.Item, phase: str) -> Callable[..., object]:
     """Return a function whose frame is named after this phase of the test.
 
-    It calls its first argument with the others.
+    The function calls its first argument with the others.
     """
     name = engine.printable(f"{item.nodeid}|{phase}")
     line = item.location[1] or 0

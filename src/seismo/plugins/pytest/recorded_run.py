@@ -2,13 +2,13 @@
 
 A run has one recording, by default cover.seismo or profile.seismo. The process that the user started records directly
 to it, so that a crash loses a second at most. All other processes write parts to a folder beside it, which are merged
-at the end: xdist's workers and, with --seismo-...-children, processes that tests fork and start.
+at the end. These are xdist's workers and, with --seismo-...-children, processes that tests fork and start.
 
-A worker of xdist must start recording before its conftest files are imported. At that time it has the same options and
-nothing else. So the first process, in which no test runs then, puts the folder of the parts into an environment
-variable, which its workers remove first of all. A worker on another machine does not receive it. It records to memory,
-and xdist returns the recording at the worker's end; if such a worker crashes, its part is lost. A worker that crashes
-on this machine leaves what it had written.
+A worker of xdist must start recording before its conftest files are imported. At that time it knows nothing but its
+options. So the first process puts the folder of the parts into an environment variable, which its workers remove before
+anything else. A worker on another machine does not receive it. Such a worker records to memory, and xdist returns the
+recording at the worker's end. If the worker crashes, its part is lost. A worker that crashes on this machine leaves
+what it had written.
 """
 
 from __future__ import annotations
@@ -45,16 +45,17 @@ class Quiet(children.Process):
 
 
 class RecordedTestRun:
-    """The plugin of one run, registered after it has started, in the first process and in each worker.
+    """The plugin of one run, in the first process and in each worker.
 
-    `name` is that of the option, --seismo-NAME. `names_file` is the option with the recording's path. `heading` is that
-    of the summary. `doing` describes the activity in error messages.
+    Recording has started when the plugin is registered. `name` is the NAME in the option --seismo-NAME. `names_file` is
+    the option with the recording's path. `heading` stands above the summary. `doing` describes the activity in error
+    messages.
     """
 
     name = names_file = heading = doing = ""
 
     def __init__(self, options: Namespace, file: str) -> None:
-        """Initialize without starting. `file` is the recording's path, relative to the current folder."""
+        """Initialize, without starting to record. `file` is the recording's path, relative to the current folder."""
         self.options = options
         self.folder = os.getcwd()  # a test may change the current folder
         self.path = os.path.join(self.folder, file)
@@ -75,7 +76,7 @@ class RecordedTestRun:
 
     def start(self, recorder: Recorder, settings: dict[str, object], follow: bool) -> None:
         """Start recording; with `follow`, also in processes that tests start or fork. Raise SeismoError on failure."""
-        children.abandon()  # a surrounding recording of this process ends here
+        children.abandon()  # end a recording that a parent process started here
         if recorder.users:
             raise SeismoError(
                 f"{self.doing} in this process already",
@@ -119,13 +120,13 @@ class RecordedTestRun:
 
     def _remove_parts(self) -> None:
         if self.parts and not self.is_worker:
-            with suppress(OSError):  # not empty: the parts left there were reported
+            with suppress(OSError):  # the folder is not empty if parts could not be merged, which was reported
                 os.rmdir(self.parts)
 
     # ---- for subclasses ----
 
     def judge(self, session: pytest.Session) -> bool:
-        """Return True if the run fails. It is called in the first process when the recording is complete."""
+        """Return True if the run fails. The first process calls this when the recording is complete."""
         raise NotImplementedError
 
     def is_quiet(self) -> bool:
@@ -158,7 +159,7 @@ class RecordedTestRun:
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """End the recording after all other plugins, and set the exit status before the terminal summary."""
-        if self.pid != os.getpid():  # a child that a test forked has returned here
+        if self.pid != os.getpid():  # a test forked this process, and the child went on to the session's end
             return
         self.end()
         if self.is_worker:
@@ -187,11 +188,11 @@ class RecordedTestRun:
         """Merge all parts into the recording."""
         process = self.process
         output = process.output
-        assert output is not None  # only workers have none
+        assert output is not None  # workers have no output, and never gather
         from seismo.process.merge_parts import merge_folder
 
-        told = [output.finish(process.recorder), *merge_folder(output.path, self.parts)]
-        self.notes += [line for line in told if line]
+        messages = [output.finish(process.recorder), *merge_folder(output.path, self.parts)]
+        self.notes += [line for line in messages if line]
         if output.path != self.path:
             from seismo.model import merge, read
 
@@ -236,7 +237,7 @@ def words(what: str, error: Exception) -> str:
 
 
 def _nothing(_output: Output) -> int:
-    """Do nothing yet: the first process's file is completed once all parts are there."""
+    """Do nothing: the first process's file is completed later, when all parts are there."""
     return 0
 
 
@@ -250,10 +251,8 @@ def is_worker() -> bool:
         name = frame.f_globals.get("__name__")
         if name == "__channelexec__":
             return True
-        if name == "_pytest.config" and frame.f_code.co_name in (
-            "main",
-            "_main",
-        ):  # a pytest that a worker's test runs
+        # This is a pytest that a worker's test runs inside the worker.
+        if name == "_pytest.config" and frame.f_code.co_name in ("main", "_main"):
             return False
         frame = frame.f_back
     return False

@@ -1,8 +1,8 @@
-"""Repeated runs of a test in one process as if nothing had run before, for the markers.
+"""Repeated runs of a test in one process, each as if it were the first, for the markers.
 
 Fixtures that keep objects of a test would make objects of every run look like leaks, and change what a second run
-finds. Those of pytest are reset between the runs: caplog, monkeypatch, recwarn, and the list of warnings for the
-summary. Captured output accumulates over all runs.
+finds. So the fixtures of pytest are reset between the runs: caplog, monkeypatch, recwarn, and the list of warnings.
+Captured output accumulates over all runs.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ def put_back(item: pytest.Item, again: bool) -> Iterator[None]:
     if again:
         testcase: Any = getattr(item, "instance", None)
         if hasattr(testcase, "_asyncioRunner"):
-            testcase._asyncioRunner = None  # an IsolatedAsyncioTestCase refuses to run twice
+            testcase._asyncioRunner = None  # an IsolatedAsyncioTestCase refuses to run again with its runner
         for handler in logging.getLogger().handlers:
             if isinstance(handler, LogCaptureHandler):
                 handler.records.clear()
         if "recwarn" in fixtures:
             fixtures["recwarn"].clear()
     with ExitStack() as stack:
-        if again:  # warnings that were already shown must be shown again
+        if again:  # each run must show its warnings, also those that were shown before
             stack.enter_context(warnings.catch_warnings(record="recwarn" not in fixtures))
         if "monkeypatch" in fixtures:
             stack.enter_context(_undone(fixtures["monkeypatch"]))
@@ -47,7 +47,7 @@ def put_back(item: pytest.Item, again: bool) -> Iterator[None]:
 
 @contextmanager
 def _undone(patch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Undo at the end what was patched inside, and only that."""
+    """Undo, at the end, only the patches that were made inside."""
     before = dict(vars(patch))
     vars(patch).update(vars(pytest.MonkeyPatch()))
     try:
@@ -58,11 +58,11 @@ def _undone(patch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def empty_caches() -> None:
-    """Empty caches of the interpreter and standard library that grow with each new pattern, type or name."""
+    """Empty the caches of the interpreter and of the standard library."""
     import re
     import typing
 
     re.purge()
     for cleanup in getattr(typing, "_cleanups", ()):
         cleanup()
-    sys._clear_internal_caches()  # type: ignore[attr-defined]  # it keeps attribute names that C code creates
+    sys._clear_internal_caches()  # type: ignore[attr-defined]  # it keeps attribute names created by C code

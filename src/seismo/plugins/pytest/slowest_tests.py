@@ -1,32 +1,45 @@
 """Slowest tests of a profiled test suite, and the functions that several tests call.
 
-Both come from the call tree, in which each phase of a test is a node (plugins.pytest.profile). Work that a test started
-on other threads is not attributed to it.
+The call tree has a node for each phase of a test (plugins.pytest.profile), from which all times are taken. Work that a
+test started on other threads is not attributed to it.
+
+A library function has a row if the project's own code calls it; the row includes all library code below. The time of
+pytest and its plugins is summed up in one sentence.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from seismo.escape import printable
+from seismo.model.idle import without_idle
 from seismo.plugins.pytest.profile import PHASES, PLACE
 from seismo.report import facts
 from seismo.report import words as text
+from seismo.report.calls.imports import NAME, import_system
+from seismo.report.libraries import INSTALLED, file_key, libraries
+from seismo.report.tables import Column, Grid, made, write_heading
+from seismo.report.waiting import ELAPSED, NOTABLE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from seismo.model import Recording
     from seismo.report.paper import Paper
 
-    Row = tuple[Sequence[str], str]  # cells, and the name that fills the rest of the line
-
-NARROWEST_NAME = 24
+LARGE = 0.05  # share of a test's time from which its waiting, setup and teardown are shown
+SMALL = 0.01  # share of the time of all tests; functions with less are left out
+FEWEST = 3  # functions that are shown even if they are small
+NARROWEST_NAME = 24  # columns of the terminal
+PYTEST = "pytest"
+NO_ROW = -1  # the row of pytest's and its plugins' own code
 
 
 @dataclass
 class Test:
-    """The time of one test, in ns of running time. `nodes` has the nodes of its phases, a list for each of PHASES."""
+    """The elapsed time of one test, in ns. `nodes` has the nodes of its phases, a list for each of PHASES."""
 
     name: str
     nodes: tuple[list[int], ...] = field(default_factory=lambda: tuple([] for _ in PHASES))
@@ -38,9 +51,13 @@ class Test:
 
 @dataclass
 class Shared:
-    """The time of one function in all tests, in ns. `total_ns` includes its callees."""
+    """The elapsed time of one function in all tests, in ns. `total_ns` includes its callees.
+
+    `own` has the own times that count for it, by function: its own, and those of library functions below a library's.
+    """
 
     function: int
+    own: dict[int, float] = field(default_factory=dict)
     own_ns: float = 0.0
     own_error_ns: float = 0.0
     total_ns: float = 0.0
@@ -49,15 +66,23 @@ class Shared:
 
 
 class Suite:
-    """The tests of a recording and the functions that they share. The recording must have the times to show."""
+    """The tests of a recording, and the functions that they share.
+
+    `shared` has the functions of the project and those that they call. `around` has the time of pytest and its plugins
+    in the phases of tests, in ns by package. `libraries` has the library of each Python function.
+    """
 
     def __init__(self, recording: Recording) -> None:
+        """Sum up the times of a recording by test and by function."""
         self.recording = recording
         self.tests = self._tests()
+        self.imports = import_system(recording).functions
+        self.libraries = self._library_of_each()
+        self.around: dict[str, float] = {}
         self.shared = self._shared()
 
     def slowest(self) -> list[Test]:
-        """Return the tests by running time, longest first."""
+        """Return the tests by elapsed time, longest first."""
         return sorted(self.tests, key=lambda test: (-text.rank(test.ns, test.error_ns), test.name))
 
     def heaviest(self, by: Callable[[Shared], float]) -> list[Shared]:
@@ -89,46 +114,106 @@ class Suite:
             test.wait_ns = sum(waits[node] for node in nodes)
         return list(tests.values())
 
-    def _shared(self) -> list[Shared]:
-        """Return the sums of each function over all tests, by a walk over each phase's subtree.
+    def _library_of_each(self) -> dict[int, str]:
+        """Return the library of each Python function, or "" for the project's own.
 
-        In a recursion, only the outermost call adds to the total.
+        The package of an installed test file is the project's own, as that of a program's main module is elsewhere.
         """
+        functions = self.recording.functions
+        names, modules = functions["file"], functions["module"]
+        paths = {row.file: row.path for row in self.recording.sources}
+        test_files = {test.name.partition("::")[0].replace("\\", "/").rpartition("/")[2] for test in self.tests}
+        keys = {}
+        files: dict[str, tuple[str, set[str]]] = {}
+        for function, kind in enumerate(functions["kind"]):
+            if kind == text.PYTHON and names[function] != PLACE:
+                name, module = names[function], modules[function]
+                key = keys[function] = file_key(name, module)
+                path, members = files.setdefault(key, (paths.get(name, ""), set()))
+                is_test = (path or name).replace("\\", "/").rpartition("/")[2] in test_files
+                members.add("__main__" if is_test else module)
+        found = libraries((key, path, members) for key, (path, members) in files.items())
+        return {function: found[key] for function, key in keys.items()}
+
+    def _shared(self) -> list[Shared]:
+        """Return the sums of each function over all tests, by a walk over each phase's subtree."""
         tree = self.recording.tree
-        functions, calls = list(tree["function"]), list(tree["calls"])
-        own, totals = list(tree["own_ns"]), list(tree["total_ns"])
-        below = _children(list(tree["parent"]))
+        walk = _Walk(self, list(tree["function"]), _children(list(tree["parent"])))
+        own, calls, totals = (list(tree[name]) for name in ("own_ns", "calls", "total_ns"))
         found: dict[int, Shared] = {}
         for test in self.tests:
             met: set[int] = set()
             for top in (node for phase in test.nodes for node in phase):
-                open_: dict[int, int] = {}
-                waiting = [(node, False) for node in below.get(top, ())]
-                while waiting:
-                    node, done = waiting.pop()
-                    function = functions[node]
-                    if done:
-                        open_[function] -= 1
+                self.around[PYTEST] = self.around.get(PYTEST, 0.0) + own[top]
+                for node, row, is_call, is_outermost in walk.below(top):
+                    if row == NO_ROW:
+                        self.around[walk.package] = self.around.get(walk.package, 0.0) + own[node]
                         continue
-                    one = found.get(function) or found.setdefault(function, Shared(function))
-                    met.add(function)
-                    one.own_ns += own[node]
-                    one.calls += calls[node]
-                    depth = open_.get(function, 0)
-                    if not depth:
-                        one.total_ns += totals[node]
-                    if node in below:
-                        open_[function] = depth + 1
-                        waiting.append((node, True))
-                        waiting += [(child, False) for child in below[node]]
-            for function in met:
-                found[function].tests += 1
+                    one = found.get(row) or found.setdefault(row, Shared(row))
+                    met.add(row)
+                    function = walk.functions[node]
+                    one.own[function] = one.own.get(function, 0.0) + own[node]
+                    one.calls += calls[node] if is_call else 0
+                    one.total_ns += totals[node] if is_outermost else 0.0
+            for row in met:
+                found[row].tests += 1
         table = self.recording.functions
         all_own, errors = table["own_ns"], table["own_error_ns"]
-        for one in found.values():  # scale the function's error to its time in tests
-            whole = all_own[one.function]
-            one.own_error_ns = errors[one.function] * (one.own_ns / whole if whole > 0 else 1.0)
+        for one in found.values():  # a function's error is that of its time in the whole run, so scale it
+            one.own_ns = sum(one.own.values())
+            parts = ((function, ns, all_own[function]) for function, ns in one.own.items())
+            one.own_error_ns = math.hypot(
+                *(errors[function] * (ns / whole if whole > 0 else 1.0) for function, ns, whole in parts)
+            )
         return list(found.values())
+
+
+class _Walk:
+    """A walk over the calls of the tests' phases. `package`: the plugin of pytest to which the last node belongs."""
+
+    def __init__(self, suite: Suite, functions: list[int], children: dict[int, list[int]]) -> None:
+        self.functions, self._children = functions, children
+        self._libraries, self._imports = suite.libraries, suite.imports
+        self._modules = suite.recording.functions["module"]
+        self.package = PYTEST
+
+    def below(self, top: int) -> Iterator[tuple[int, int, bool, bool]]:
+        """Yield (node, row, is a call of the row's function, is the outermost such call) for each node below `top`.
+
+        A row is a function, or NO_ROW for code of pytest and its plugins.
+        """
+        open_: dict[int, int] = {}  # for each row, the number of its calls on the path to the current node
+        waiting = [(node, NO_ROW, PYTEST) for node in self._children.get(top, ())]
+        while waiting:
+            node, above, package = waiting.pop()
+            if node < 0:  # all nodes below this call were visited
+                open_[above] -= 1
+                continue
+            row, is_call = self._row(self.functions[node], above)
+            if row == NO_ROW:
+                package = self._package(self.functions[node], package)
+            self.package = package
+            depth = open_.get(row, 0)
+            yield node, row, is_call, is_call and not depth
+            if node in self._children:
+                if is_call:
+                    open_[row] = depth + 1
+                    waiting.append((-1, row, package))
+                waiting += [(child, row, package) for child in self._children[node]]
+
+    def _row(self, function: int, above: int) -> tuple[int, bool]:
+        """Return the row for a call of the function from the row `above`, and True if the call enters that row."""
+        library = self._libraries.get(function)
+        if library == "":
+            return function, True
+        if above == NO_ROW or self._libraries.get(above):  # above is pytest's code or a library's row
+            return above, False
+        return (min(self._imports) if function in self._imports else function), True
+
+    def _package(self, function: int, above: str) -> str:
+        """Return the plugin that a function belongs to, or its caller's plugin for code that is not installed."""
+        module: str = self._modules[function]
+        return module.partition(".")[0] or above if self._libraries.get(function) == INSTALLED else above
 
 
 def _children(parents: Sequence[int]) -> dict[int, list[int]]:
@@ -142,85 +227,132 @@ def _children(parents: Sequence[int]) -> dict[int, list[int]]:
 # ---- output ----
 
 
+@dataclass
+class Cells:
+    """The formatter of the tables' cells."""
+
+    suite: Suite
+    signs: text.Signs
+
+    @property
+    def whole_ns(self) -> float:
+        """Return the time of all tests."""
+        return sum(test.ns for test in self.suite.tests)
+
+    def time(self, ns: float, error_ns: float = 0.0) -> str:
+        """Return a time for an aligned column, or "" for none."""
+        return text.aligned(text.time(ns, error_ns, self.signs)) if ns > 0 else ""
+
+    def part(self, ns: float, test: Test) -> str:
+        """Return a part of a test's time, or "" for a small one."""
+        return self.time(ns) if ns > LARGE * test.ns else ""
+
+    def calls(self, one: Shared) -> str:
+        """Return a function's number of calls in tests."""
+        return text.calls(one.calls, bool(self.suite.recording.functions["lower_bound"][one.function]), self.signs)
+
+    def name(self, one: Shared) -> str:
+        """Return a function's name."""
+        functions, row = self.suite.recording.functions, one.function
+        if row in self.suite.imports:
+            return NAME
+        return text.function_name(functions["kind"][row], functions["module"][row], functions["qualname"][row])
+
+
+OF_TESTS = {
+    "elapsed": Column("elapsed  ", lambda cells, test: cells.time(test.ns, test.error_ns)),
+    "error": Column("", lambda cells, test: text.error(test.error_ns, test.ns, cells.signs)),
+    "waiting": Column("waiting  ", lambda cells, test: cells.part(test.wait_ns, test)),
+    "setup": Column("setup  ", lambda cells, test: cells.part(test.phases_ns[0], test)),
+    "teardown": Column("teardown  ", lambda cells, test: cells.part(test.phases_ns[2], test)),
+}
+OF_FUNCTIONS = {
+    "own": Column("own  ", lambda cells, one: cells.time(one.own_ns, one.own_error_ns)),
+    "error": Column("", lambda cells, one: text.error(one.own_error_ns, one.own_ns, cells.signs)),
+    "own %": Column("own %", lambda cells, one: text.share(one.own_ns, one.own_error_ns, cells.whole_ns)),
+    "total": Column("total  ", lambda cells, one: cells.time(one.total_ns)),
+    "total %": Column("total %", lambda cells, one: text.percent(one.total_ns, cells.whole_ns)),
+    "tests": Column("tests", lambda _, one: f"{one.tests:,}"),
+    "calls": Column("calls", lambda cells, one: cells.calls(one)),
+}
+
+
 def write(paper: Paper, recording: Recording, limit: int) -> None:
     """Write the tests and the functions, at most `limit` rows of each, and the losses."""
-    suite = Suite(recording.timed("cpu"))
+    suite = Suite(without_idle(recording)[0].timed(ELAPSED))
     for sentence in facts.losses(recording, paper.signs):
         for line in text.wrapped(f"lost: {sentence}", paper.width):
             paper.line((line, "warning"))
     if not suite.tests:
         paper.line("no test ran")
         return
-    _write_tests(paper, suite, limit)
-    whole = sum(test.ns for test in suite.tests)
+    cells = Cells(suite, paper.signs)
+    _write_tests(paper, cells, limit)
     own = suite.heaviest(lambda one: text.rank(one.own_ns, one.own_error_ns))
-    title = "Functions that several tests call, by own time in tests"
-    _write_functions(paper, suite, (title, own, limit), whole)
+    shown = _large(own, lambda one: one.own_ns, cells)[:limit]
+    title = "Functions of several tests, by own time", "libraries with their callees"
+    _write_table(paper, title, OF_FUNCTIONS, ["own", "error", "own %", "tests", "calls"], shown, cells)
+    rest = sum(one.own_ns for one in own) - sum(one.own_ns for one in shown)
+    _write_rest(paper, len(own) - len(shown), "more function", rest, cells, len(shown) == limit)
+    _write_around(paper, cells)
     total = [one for one in suite.heaviest(lambda one: one.total_ns) if one.total_ns > 1.02 * one.own_ns]
-    title = "The same by total time, with what they call"
-    _write_functions(paper, suite, (title, total, (limit + 1) // 2), whole)
+    shown = _large(total, lambda one: one.total_ns, cells)[: (limit + 1) // 2]
+    title = "The same by total time", "with all that they call"
+    _write_table(paper, title, OF_FUNCTIONS, ["total", "total %", "tests", "calls"], shown, cells)
 
 
-def _write_tests(paper: Paper, suite: Suite, limit: int) -> None:
-    signs, tests = paper.signs, suite.slowest()
-    whole, waited = sum(test.ns for test in tests), sum(test.wait_ns for test in tests)
-    apart = sum(suite.recording.functions["own_ns"]) - whole
-    said = f"{text.number_of(len(tests), 'test')} ran for {text.duration(whole, signs)}"
-    said += f" and waited for {text.duration(waited, signs)}" if waited > 0.01 * whole else ""
-    paper.line(f"{said}; outside of tests {text.duration(max(0.0, apart), signs)}")
-    paper.line()
-    paper.line(("Slowest tests, by running time", "title"))
-    shown = tests[:limit]
-    waits = any(test.wait_ns > 0.05 * test.ns for test in shown)
-    rows: list[Row] = []
-    for test in shown:
-        cells = [_time(test.ns, test.error_ns, signs), text.error(test.error_ns, test.ns, signs)]
-        cells += [_time(test.wait_ns, 0, signs)] if waits else []
-        cells += [_time(ns, 0, signs) for ns in test.phases_ns]
-        rows.append((cells, test.name))
-    head = ["running  ", "", *(["waiting  "] if waits else []), *(f"{phase}  " for phase in PHASES)]
-    _table(paper, head, rows, "test")
-    if len(tests) > limit:
-        rest = text.percent(sum(test.ns for test in tests[limit:]), whole)
-        more = text.number_of(len(tests) - limit, "more test")
-        paper.line((f"  {signs.cut} {more}, {rest or '0 %'} of the time (--seismo-profile-limit=N)", "quiet"))
+def _write_tests(paper: Paper, cells: Cells, limit: int) -> None:
+    signs, tests, whole = paper.signs, cells.suite.slowest(), cells.whole_ns
+    waited = sum(test.wait_ns for test in tests)
+    outside = max(0.0, sum(cells.suite.recording.functions["own_ns"]) - whole)
+    words = f"{text.number_of(len(tests), 'test')} took {text.duration(whole, signs)}"
+    if waited > NOTABLE * whole:
+        words += f": {text.duration(whole - waited, signs)} running, {text.duration(waited, signs)} waiting"
+    paper.line(f"{words}; outside of tests {text.duration(outside, signs)}")
+    _write_table(paper, ("Slowest tests", ""), OF_TESTS, OF_TESTS, tests[:limit], cells)
+    _write_rest(paper, len(tests) - limit, "more test", sum(test.ns for test in tests[limit:]), cells, True)
 
 
-def _write_functions(paper: Paper, suite: Suite, what: tuple[str, list[Shared], int], whole: float) -> None:
-    title, found, limit = what
-    if not found:
+def _write_rest(paper: Paper, number: int, noun: str, ns: float, cells: Cells, limited: bool) -> None:
+    """Write how many rows a table leaves out, and their time. limited: name the option that shows more of them."""
+    if number > 0:
+        more = f"{text.number_of(number, noun)}, {text.percent(ns, cells.whole_ns) or '0 %'} of the time"
+        paper.line((f"  {paper.signs.cut} {more}{f' ({paper.more_all})' if limited else ''}", "quiet"))
+
+
+def _write_around(paper: Paper, cells: Cells) -> None:
+    """Write how much of the tests' time pytest and its plugins took."""
+    around, signs, whole = cells.suite.around, paper.signs, cells.whole_ns
+    ns = sum(around.values())
+    if ns < SMALL * whole:
         return
-    signs, functions = paper.signs, suite.recording.functions
-    paper.line()
-    paper.line((title, "title"))
-    kinds, modules, names, bounds = (functions[name] for name in ("kind", "module", "qualname", "lower_bound"))
-    rows: list[Row] = []
-    for one in found[:limit]:
-        at = one.function
-        cells = [_time(one.own_ns, one.own_error_ns, signs), text.error(one.own_error_ns, one.own_ns, signs)]
-        cells += [text.share(one.own_ns, one.own_error_ns, whole), _time(one.total_ns, 0, signs)]
-        cells += [f"{one.tests:,}", text.calls(one.calls, bool(bounds[at]), signs)]
-        rows.append((cells, text.function_name(kinds[at], modules[at], names[at])))
-    _table(paper, ["own  ", "", "own %", "total  ", "tests", "calls"], rows, "function")
+    large = [name for name in sorted(around, key=lambda name: -around[name]) if around[name] >= SMALL * whole]
+    parts = ", ".join(f"{printable(name)} {text.duration(around[name], signs)}" for name in large)
+    words = f"besides, pytest and its plugins took {text.duration(ns, signs)} ({text.percent(ns, whole)})"
+    for line in text.wrapped(f"{words}: {parts}" if len(large) > 1 else words, paper.width - 4):
+        paper.line((f"  {line}", "quiet"))
 
 
-def _time(ns: float, error_ns: float, signs: text.Signs) -> str:
-    return text.aligned(text.time(ns, error_ns, signs)) if ns > 0 else ""
+def _large(found: list[Shared], ns: Callable[[Shared], float], cells: Cells) -> list[Shared]:
+    """Return the functions without the small ones, but at least the first few."""
+    return [one for place, one in enumerate(found) if place < FEWEST or ns(one) >= SMALL * cells.whole_ns]
 
 
-def _table(paper: Paper, head: list[str], rows: list[Row], last: str) -> None:
-    """Write a table: columns are right-aligned except the second (errors), and names get the remaining width."""
-    columns = list(zip(head, *(cells for cells, _ in rows), strict=True))
-    kept = [at for at, column in enumerate(columns) if any(cell.strip() for cell in column[1:])]
-    widths = {at: max(map(text.cells, columns[at])) for at in kept}
-    width = max(NARROWEST_NAME, paper.width - sum(widths.values()) - 2 * len(kept) - 2)
-
-    def line(cells: Sequence[str]) -> str:
-        return "".join(
-            " " + text.left(cells[at], widths[at]) if at == 1 else "  " + text.right(cells[at], widths[at])
-            for at in kept
-        )
-
-    paper.line((line(head) + "  " + last, "quiet"))
-    for cells, name in rows:
-        paper.line(line(cells) + "  ", (text.shorten(name, width, paper.signs), "name"))
+def _write_table(
+    paper: Paper,
+    title: tuple[str, str],
+    columns: dict[str, Column],
+    names: Iterable[str],
+    rows: Sequence[Test | Shared],
+    cells: Cells,
+) -> None:
+    """Write a table, unless it is empty. title: the title and a remark."""
+    if not rows:
+        return
+    write_heading(paper, *title)
+    heads, lines = made(columns, names, cells, rows)
+    grid = Grid(heads, lines, paper.width, least=NARROWEST_NAME)
+    paper.line((grid.head + ("test" if columns is OF_TESTS else "function"), "quiet"))
+    for row, line in zip(rows, lines, strict=True):
+        name = row.name if isinstance(row, Test) else cells.name(row)
+        paper.line(grid.line(line), (text.shorten(name, grid.room, paper.signs), "name"))

@@ -1,15 +1,15 @@
-"""Counts of one run of a test suite: counting in each of its processes, and reading as one measurement.
+"""Counts of one run of a test suite: recording them in each process, and reading them as one measurement.
 
-A run has a folder. Each process that runs tests writes its calls and lines there, as `seismo check` records them. It
-also writes a JSON file with the number of lines that each test executed, because coverage counts are not by test. The
-calls of a test are in the tree, below the frame with its name (plugins.pytest.profile).
+A run has a folder. Each process that runs tests writes its recordings of calls and lines there. Beside them, a JSON
+file has the number of lines that each test executed, because coverage counts are not by test. The calls of a test are
+in the tree, below the frame with its name (plugins.pytest.profile).
 
-Counts include setup, call and teardown of tests. The counts of a single test include its call only, because its setup
-may be that of a shared fixture. Collection and imports are not counted. Threads that begin after the first test count
-for the functions but not for a test: they share rows with similar threads, so their test is unknown.
+Counts include setup, call and teardown of tests. The counts of a single test include only its call phase, because its
+setup may be that of a shared fixture. Collection and imports are not counted. Threads that begin after the first test
+count for functions but for no test, because similar threads share their rows.
 
-Births are counted by another recorder of the same engine, and so in a separate run (CountingBirths). It records the
-thread of the tests in their phases only, and leaves out objects created in files of pytest and plugins.
+Births are counted by another recorder of the same engine, and so in a separate run (CountingBirths). CountingBirths
+records only the thread of the tests, in their phases, and leaves out objects created by pytest and plugins.
 """
 
 from __future__ import annotations
@@ -46,16 +46,13 @@ BLOCK = "|block "  # separates the name of a test from that of its block
 # Their activity depends on free workers and on earlier examples, so it is left out; functions they call count.
 OTHERS = ("xdist", "execnet", "hypothesis")
 # C functions that start a process, by module.
-STARTERS = {
-    "_posixsubprocess": {"fork_exec"},
-    "posix": {"fork", "forkpty", "posix_spawn", "posix_spawnp", "system"},
-}
+STARTERS = {"_posixsubprocess": {"fork_exec"}, "posix": {"fork", "forkpty", "posix_spawn", "posix_spawnp", "system"}}
 
 
 def _folders(modules: Collection[str]) -> list[str]:
     from importlib.util import find_spec
 
-    specs = [find_spec(name) for name in modules]  # does not import, because no name is inside a package
+    specs = [find_spec(name) for name in modules]  # find_spec() imports nothing for top-level names
     return [os.path.dirname(spec.origin) + "/" for spec in specs if spec is not None and spec.origin]
 
 
@@ -106,8 +103,8 @@ class Counting:
         if self._pid != os.getpid() or self._process.done:
             return
         self._process.finish("")
-        told = {"lines": self._tests, "blocks": self._blocks, "sizes": self._sizes, "began": self._began}
-        Path(self._folder, f"tests-{self._pid}.json").write_text(json.dumps(told), encoding="utf-8")
+        notes = {"lines": self._tests, "blocks": self._blocks, "sizes": self._sizes, "began": self._began}
+        Path(self._folder, f"tests-{self._pid}.json").write_text(json.dumps(notes), encoding="utf-8")
 
 
 class CountingBirths:
@@ -156,8 +153,8 @@ class CountingBirths:
             return
         _core.objects_quiet(False)
         self._process.finish("")
-        told = {"births": self._tests, "blocks": self._blocks, "hidden": self._hidden}
-        Path(self._folder, f"tests-{self._pid}.json").write_text(json.dumps(told), encoding="utf-8")
+        notes = {"births": self._tests, "blocks": self._blocks, "hidden": self._hidden}
+        Path(self._folder, f"tests-{self._pid}.json").write_text(json.dumps(notes), encoding="utf-8")
 
 
 class _BornFrames(Frames):
@@ -217,16 +214,16 @@ class _CountedFrames(Frames):
 
 
 def measurement_of(folder: str, places: PortablePaths, only: Collection[str] | None = None) -> Measurement:
-    """Return the measurement of a run. only: of these tests; if more ran, without lines of functions."""
+    """Return the measurement of a run. only: the tests to measure; if others ran, functions have no lines."""
     calls, lines = _counted(folder, "calls"), _counted(folder, "lines")
-    told = _notes(folder)
-    by_test = _added(one["lines"] for one in told)
+    notes = _notes(folder)
+    by_test = _added(one["lines"] for one in notes)
 
     def below(file: str, qualname: str) -> bool:
         return file == PLACE and (only is None or qualname.rpartition("|")[0] in only)
 
     all_ran = only is None or set(by_test) <= set(only)
-    since = min((one["began"] for one in told), default=0) if all_ran else None
+    since = min((one["began"] for one in notes), default=0) if all_ran else None
     found = of_recordings(places, calls, lines if all_ran else (), below=below, since=since)
     ran = {function for function, counts in found.functions.items() if "calls" in counts}
     found.functions = {function: counts for function, counts in found.functions.items() if function in ran}
@@ -234,9 +231,9 @@ def measurement_of(folder: str, places: PortablePaths, only: Collection[str] | N
         function: {caller: number for caller, number in callers.items() if caller in ran}
         for function, callers in found.callers.items()
     }
-    found.depth = None  # the depth would be that of pytest
+    found.depth = None  # the recorded depth includes pytest's frames
     found.uncounted = _not_followed(found.functions)
-    sizes = {name: of for one in told for name, of in one["sizes"].items()}
+    sizes = {name: of for one in notes for name, of in one["sizes"].items()}
     for name, (number, functions) in _calls_of_tests(calls, places, families(sizes)).items():
         found.tests[name] = {"calls": Range(number, number)}
         if functions:
@@ -245,7 +242,7 @@ def measurement_of(folder: str, places: PortablePaths, only: Collection[str] | N
     for name, number in by_test.items():
         if name in found.tests:
             found.tests[name]["lines"] = Range(number, number)
-    _add_blocks(found, told)
+    _add_blocks(found, notes)
     if only is not None:
         found.tests = {name: counts for name, counts in found.tests.items() if test_of(name) in only}
     return found
@@ -262,15 +259,15 @@ def _not_followed(functions: Mapping[Function, Counts]) -> list[str]:
 
 
 def births_of(folder: str, places: PortablePaths) -> Measurement:
-    """Return what a run of births has counted."""
-    told = _notes(folder)
-    hidden = tuple({path for one in told for path in one["hidden"]})
+    """Return the measurement of a run that counted births."""
+    notes = _notes(folder)
+    hidden = tuple({path for one in notes for path in one["hidden"]})
     found = of_recordings(places, objects=_counted(folder, "births"))
     ours = {function for function, path in found.sources.items() if path.startswith(hidden) or path == PLACE}
     found.functions = {function: counts for function, counts in found.functions.items() if function not in ours}
-    for name, number in _added(one["births"] for one in told).items():
+    for name, number in _added(one["births"] for one in notes).items():
         found.tests[name] = {"births": Range(number, number)}
-    _add_blocks(found, told)
+    _add_blocks(found, notes)
     return found
 
 
@@ -292,8 +289,8 @@ def _added(tables: Iterable[dict[str, int]]) -> dict[str, int]:
     return found
 
 
-def _add_blocks(found: Measurement, told: Iterable[dict[str, Any]]) -> None:
-    for one in told:
+def _add_blocks(found: Measurement, notes: Iterable[dict[str, Any]]) -> None:
+    for one in notes:
         for name, counts in one["blocks"].items():
             block: Counts = {quantity: Range(number, number) for quantity, number in counts.items()}
             found.tests[name] = block
@@ -305,7 +302,7 @@ def block_of(test: str, name: str) -> str:
 
 
 def test_of(name: str) -> str:
-    """Return the test of a block; a test's own name is returned unchanged."""
+    """Return the name of a block's test; the name of a test is returned unchanged."""
     return name.partition(BLOCK)[0]
 
 

@@ -1,10 +1,9 @@
 """The hook that runs at the start of every Python started under `seismo profile --children`.
 
-Its folder is first on PYTHONPATH, so site imports this file instead of the machine's own sitecustomize. It removes the
-folder from sys.path and the environment, starts the recording, and imports the sitecustomize that would have run
-without it. No error here may be visible. A Python that cannot be recorded, of another version or without permission,
-leaves a mark for the recording and runs on unchanged; its children are not recorded. Every version since 2.7 reads this
-file.
+Its folder is first on PYTHONPATH, so site imports this file instead of the machine's own sitecustomize. The hook
+removes the folder from sys.path and the environment, starts the recording, and imports the machine's own sitecustomize.
+No error here may be visible. If a Python cannot be recorded (another version, no permission), it leaves a mark for the
+recording and runs unchanged. Its children are not recorded. This file must run on every version since 2.7.
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls
@@ -46,7 +45,7 @@ def _begin():
 
 
 def _mark(here, folder, error):
-    """Leave a mark in the folder of the parts if it exists: then the recording has not ended."""
+    """Leave a mark in the folder of the parts, if the folder still exists."""
     import os.path
 
     if not os.path.isdir(folder):
@@ -54,7 +53,7 @@ def _mark(here, folder, error):
     try:
         with open(os.path.join(here, "unrecorded_mark.py")) as file:
             space = {}  # type: dict[str, object]
-            exec(file.read(), space)  # noqa: S102  not imported, since its name might be taken
+            exec(file.read(), space)  # noqa: S102  the program may have a module with this name
         why = getattr(error, "reason", "") or getattr(error, "what", "") or error
         text = type(error).__name__ + ": " + str(why)
         space["leave"](folder, text)  # type: ignore[operator]

@@ -1,7 +1,7 @@
 """The mark of a process that could not be recorded, in the folder of the parts.
 
-The recording has no other trace of the process, so the mark needs only the standard library and any Python since 2.7
-(sitecustomize, beside this file, runs it as text).
+Such a process may be any Python since 2.7, so this file needs only the standard library. sitecustomize, beside this
+file, runs it as text.
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls
@@ -10,7 +10,7 @@ import os
 import sys
 
 MARK = ".mark"
-SHARED = "marks"  # a folder in that of the parts, writable for all; exists only if root is recorded
+SHARED = "marks"  # a folder inside the folder of the parts, writable for all; it exists only if root is recorded
 LINES = ("pid", "ppid", "version", "argv", "why")
 
 

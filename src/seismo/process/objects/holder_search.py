@@ -1,29 +1,29 @@
-"""The search for holders of live objects: from each object up to the roots.
+"""The search for the holders of live objects, from each object up to the roots.
 
     search = Search(addresses)           {object's id: addresses of its sample}
     search.run()
     rows = search.tree(addresses_of_one_site)
 
-Shape. The recorder has survivors by address only, and an address is never dereferenced: an object that died unseen
-would leave it dangling. Instead the core walks the objects tracked by the collector and compares their references with
-the addresses (native/module/referrers.c). The first pass finds the survivors themselves, containers that are not
-tracked, and all possible holders. Each later pass finds the referrers of the objects of one layer, until all ends are
-roots. Roots are variables of modules and of running functions, types, functions of a module, and code.
+Shape. The recorder knows survivors by address only. An address is never dereferenced, because the object may have died
+unnoticed. Instead the core walks the objects tracked by the collector and compares their references with the addresses
+(native/module/referrers.c). The first pass finds the survivors themselves, containers that are not tracked, and all
+possible holders. Each later pass finds the referrers of the objects of one layer, until all ends are roots. Roots are
+variables of modules and of running functions, types, functions of a module, and code.
 
-Bounds. For each object a few referrers of each type are kept, so that ten thousand children with a reference to their
-parent do not hide the one list that holds it. There are limits for the objects of a layer, the layers, and the time.
-Anything beyond is marked as too far.
+Bounds. For each object, only a few referrers of each type are kept. So ten thousand children that refer to their parent
+do not hide the list that holds the parent. There are limits for the objects of a layer, the layers, and the time. An
+object beyond the limits is marked as too far.
 
-The tree. Objects of the same name that hold in the same way are grouped; a row is such a group, and counts the
-survivors below it. Intermediate objects are left out: an instance's dictionary (the instance holds), a cell and its
-function's tuple of cells (the function holds, by a variable). If a root holds an object, only the ways to roots are
-shown, the shortest first. If none does, all ways are shown: the object is in a cycle, or C code holds it.
+The tree. Holders with the same name and the same kind of reference form one row, which counts the survivors below it.
+Intermediate objects are left out: the dictionary of an instance, and the cell and tuple between a function and a
+variable of its closure. If a root holds an object, only the ways to roots are shown, the shortest first. If no root
+holds it, all ways are shown: the object is in a cycle, or C code holds it.
 
 Side effects. The search creates only frame objects for running frames, and dictionaries of instances without one if an
-attribute's name has to be found. The collector is disabled meanwhile, as our garbage would trigger it. The thread is
-quiet, so that nothing of the search is recorded.
+attribute's name has to be found. The collector is disabled meanwhile, because the search's own garbage would trigger
+it. Recording is disabled on this thread.
 
-Why not walk down from the roots: that finds only one way to each object.
+A walk down from the roots would find only one way to each object.
 """
 
 from __future__ import annotations
@@ -42,15 +42,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from types import FrameType
 
-ROOT, CYCLE, TOO_FAR, NOBODY = 1, 2, 4, 8  # values of holders.flags
+ROOT, CYCLE, TOO_FAR, NOBODY = 1, 2, 4, 8  # values of the column `flags` in the table of holders
 
 SECONDS = 2.0
 LAYERS = 24
-OF_A_TYPE = 4  # most referrers of one type to keep for an object
-REFERRERS = 24  # the same for all types
-FRONTIER = 5_000  # most objects in one layer
-WAYS = (6, 4, 3, 2)  # most groups to show below a group, by distance from the survivors; later 1
-ROWS = 80  # most rows of a tree
+OF_A_TYPE = 4  # the most referrers of one type that are kept for an object
+REFERRERS = 24  # the most referrers of all types together
+FRONTIER = 5_000  # the most objects in one layer
+WAYS = (6, 4, 3, 2)  # the most groups below a group, by distance from the survivors; further up 1
+ROWS = 80  # the most rows of a tree
 
 # A row of the table without the object's number: parent (index of an earlier row, or -1), flags, count, asked, holder,
 # by.
@@ -58,7 +58,7 @@ Row = tuple[int, int, int, int, str, str]
 
 
 class Edge:
-    """A reference to an object. next: the holder's id, or 0 for a root, whose holders do not matter."""
+    """A reference to an object. next: the id of the holder, or 0 if the holder is a root."""
 
     __slots__ = ("exact", "general", "label", "next")
 
@@ -67,7 +67,7 @@ class Edge:
 
 
 class Search:
-    """Search the referrers of objects. cut: True if time ran out."""
+    """A search for the holders of objects. cut: True if the time ran out."""
 
     def __init__(self, addresses: Iterable[int], seconds: float = SECONDS) -> None:
         self.cut = False
@@ -76,11 +76,12 @@ class Search:
         self._clear()
 
     def _clear(self) -> None:
-        """Replace all containers, since those that exist when the heap is listed would be found as holders."""
-        self._kept: dict[int, object] = {}  # by id: objects are kept alive, or their ids would be reused
+        """Replace all containers, because the heap's list has the old ones, which would count as holders."""
+        self._kept: dict[int, object] = {}  # objects by id, kept alive so that ids are not reused
         self._referrers: dict[int, list[object]] = {}
-        self._frames: dict[int, list[tuple[str, str]]] = {}  # by id: the variables of running functions that hold it
-        self._globals: dict[int, str] = {}  # by id of a module's dictionary: its name
+        # By an object's id, the variables of running functions that hold it.
+        self._frames: dict[int, list[tuple[str, str]]] = {}
+        self._globals: dict[int, str] = {}  # by the id of a module's dictionary, the module's name
         self._edges: dict[int, list[Edge]] = {}
         self._distance: dict[int, int] = {}
 
@@ -196,7 +197,7 @@ class Search:
             for owner in behind:
                 if reference_labels.is_own_dict(owner, holder):
                     return [self._edge(owner, f".{_bare(exact)}", f".{_bare(exact)}")]
-                if reference_labels.globals_of(owner) is holder:  # of code run by exec()
+                if reference_labels.globals_of(owner) is holder:  # code that exec() ran has these globals
                     key = _bare(exact)
                     return [Edge(f"module {reference_labels.namespace_name(holder)}", key, key, 0)]
                 if reference_labels.is_a(owner, type):
@@ -244,8 +245,8 @@ class Search:
     def tree(self, addresses: Iterable[int], fits: Callable[[object], bool] = lambda _: True) -> list[Row]:
         """Return the holders of these objects, the most frequent first; a parent precedes its children.
 
-        fits: returns True if the object at an address is the wanted one; other addresses are left out. A row without a
-        name counts the survivors without a known holder.
+        fits: returns True for a wanted object; other objects at the addresses are left out. A row without a name counts
+        the survivors without a known holder.
         """
         survivors = [number for number in addresses if number in self._kept and fits(self._kept[number])]
         rows: list[Row] = []

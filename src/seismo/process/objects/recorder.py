@@ -50,7 +50,7 @@ class ObjectRecorder(engine.Recorder):
         self._leaks = False
 
     def start(self, settings: dict[str, object], fd: int, forked: Callable[[], None]) -> None:
-        """Start as the engine does. Two more settings: holders, the number of sites; leaks, to use what spans left."""
+        """Start the engine. Two more settings: holders (how many sites to search) and leaks (search those of spans)."""
         check_possible()
         self._holders = int(settings.get("holders") or 0)  # type: ignore[call-overload]
         self._leaks = bool(settings.get("leaks"))
@@ -71,13 +71,13 @@ class ObjectRecorder(engine.Recorder):
             try:
                 _core.objects_end()
                 self._ask()
-            finally:  # Ctrl-C may come
+            finally:  # stop even if Ctrl-C interrupts the search
                 super().stop(exit_)
         finally:
             _core.objects_quiet(False)
 
     def ahead(self, exit_: str, ask: bool = False) -> None:
-        """Write everything as the engine does, with the holders if `ask`."""
+        """Write everything as the base class does; with `ask`, search the holders first."""
         _core.objects_quiet(True)
         try:
             if exit_ and ask:
@@ -91,12 +91,12 @@ class ObjectRecorder(engine.Recorder):
         try:
             if self._leaks and _collects():
                 collect()
-                _core.objects_end()  # freed objects may have made others
+                _core.objects_end()  # finalizers may have created objects
             if self._holders:
                 from seismo.process.objects.survivors import ask_at_end
 
                 engine.quietly(ask_at_end, self._holders, self._leaks)
-        except Exception:  # noqa: BLE001  the recording is complete without it, and the program has ended well
+        except Exception:  # noqa: BLE001  without holders, the recording is complete all the same
             return
 
     def after_fork(self, fd: int, settings: dict[str, object]) -> None:
@@ -114,13 +114,13 @@ def _collects() -> bool:
 
 
 def collect() -> None:
-    """Destroy unreachable objects on a thread whose deaths are recorded, but not its births."""
+    """Collect garbage on a thread on which deaths are recorded and births are not."""
     import gc
 
     _core.objects_quiet(False)
     try:
         gc.collect()
-        gc.collect()  # objects freed by finalizers
-        sys._clear_internal_caches()  # type: ignore[attr-defined]  # attribute names in it outlive calls of C code
+        gc.collect()  # a second pass frees objects that finalizers released
+        sys._clear_internal_caches()  # type: ignore[attr-defined]  # the type cache keeps attribute names alive
     finally:
         _core.objects_quiet(True)

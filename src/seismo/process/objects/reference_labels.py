@@ -1,16 +1,17 @@
-"""The way that one object holds another (attribute, key, index or variable), and the names of holders.
+"""Labels of references (attribute, key, index or variable), and names of the objects that hold them.
 
-As in seismo.watching.value_repr, no code of the program may run. Objects are inspected by their real type, with the
-unbound methods of built-in types (`dict.items(x)` reads the storage whatever a subclass overrides) and with descriptors
-made by C code (slots, members). No repr, no comparison, no hash, no property, no `__class__`. Containers are scanned
-for the object by identity, never searched with `in`. A container that another thread changes meanwhile yields nothing.
+As in seismo.watching.value_repr, no code of the program may run. Objects are inspected by their real type. Unbound
+methods of built-in types, such as `dict.items(x)`, read the storage whatever a subclass overrides, and descriptors made
+by C code read slots and members. No repr, no comparison, no hash, no property, no `__class__`. Containers are scanned
+for the object by identity, never searched with `in`. If another thread changes a container meanwhile, the search in it
+ends.
 
-Why not gc.get_referrers for each object: it walks the whole heap each time, and does not return the way.
+gc.get_referrers() is not used, because it walks the whole heap for each object and does not return the label.
 """
 
 from __future__ import annotations
 
-from _collections import deque  # type: ignore[import-not-found]  # collections imports a dozen more
+from _collections import deque  # type: ignore[import-not-found]  # collections would import a dozen modules
 from types import (
     AsyncGeneratorType,
     BuiltinFunctionType,
@@ -40,10 +41,10 @@ else:
 # For each id() of a wanted object, the exact way it is held, and the general way shared with others in the container.
 Ways = dict[int, tuple[str, str]]
 
-SCANNED = 100_000  # entries of a container; later ones are held "somewhere in it"
+SCANNED = 100_000  # the most entries of a container to scan; later ones are held at SOMEWHERE
 SOMEWHERE = "[…]"
 IN_SET = "{…}"
-_TEXT = 40  # most characters of a key to show
+_TEXT = 40  # the most characters of a key to show
 
 _type_name = type.__dict__["__qualname__"].__get__
 _type_module = type.__dict__["__module__"].__get__
@@ -78,7 +79,7 @@ _KEPT = {
 
 
 def is_a(value: object, kind: type) -> bool:
-    """Return isinstance() by the real type, without __class__ or a metaclass."""
+    """Return True if the value's real type is a subclass of `kind`, whatever __class__ or a metaclass return."""
     return type.__subclasscheck__(kind, type(value))
 
 
@@ -92,7 +93,7 @@ def type_name(kind: type) -> str:
     name = text_of(_type_name(kind))
     try:
         module = text_of(_type_module(kind), "")
-    except AttributeError:  # deleted by the program
+    except AttributeError:  # the program has deleted __module__
         module = ""
     return name if module in ("", "builtins") else f"{module}.{name}"
 
@@ -144,7 +145,7 @@ def ways(holder: object, wanted: set[int]) -> Ways:
                     found[number] = (exact(), general) if callable(exact) else (exact, general)
             if len(found) == len(wanted):
                 break
-    except RuntimeError:  # another thread changed it
+    except RuntimeError:  # another thread changed the container
         pass
     if len(found) < len(wanted):
         missing = (SOMEWHERE, SOMEWHERE) if any(is_a(holder, base) for base, _ in _CONTAINERS) else ("", "")
@@ -153,7 +154,7 @@ def ways(holder: object, wanted: set[int]) -> Ways:
 
 
 def _all_ways(holder: Any) -> Iterator[Iterator[tuple[object, Any, str]]]:
-    """Yield groups of places in a holder, cheap and informative ones first. A place: object, exact and general way."""
+    """Yield groups of references in a holder, cheap ones first, as (object, exact label, general label)."""
     kind = type(holder)
     for base, places in _CONTAINERS:
         if is_a(holder, base):
@@ -217,7 +218,7 @@ def _in_set(holder: Any) -> Iterator[tuple[object, Any, str]]:
 
 
 def _in_tuple(holder: Any) -> Iterator[tuple[object, Any, str]]:
-    """Yield the places of a tuple. They have meanings, so they are not generalised; a named tuple names them."""
+    """Yield the references of a tuple. Its first items keep their own labels: an index, or a name in a named tuple."""
     names: object = None
     if type(holder) is not tuple:
         names = next((value for key, value in _type_items(type(holder)) if key == "_fields"), None)
@@ -247,7 +248,7 @@ def _in_members(holder: object) -> Iterator[tuple[object, str, str]]:
         if type(member) is MemberDescriptorType:
             try:
                 value = member.__get__(holder)
-            except (AttributeError, TypeError):  # an empty slot
+            except (AttributeError, TypeError):  # the slot is empty
                 continue
             yield value, f".{name}", f".{name}"
 
@@ -269,7 +270,7 @@ def _in_closure(function: object) -> Iterator[tuple[object, str, str]]:
 def _in_cell(cell: object) -> Iterator[tuple[object, str, str]]:
     try:
         yield _cell_contents(cell), "", ""
-    except ValueError:  # empty
+    except ValueError:  # the cell is empty
         return
 
 
@@ -283,7 +284,7 @@ def variables(frame: FrameType) -> Iterator[tuple[object, str, str]]:
     names = frame.f_locals
     if type(names) is dict or _type_name(type(names)) == "FrameLocalsProxy":
         pairs: Iterator[tuple[object, object]] = iter(list(names.items()))
-    else:  # a class body with a custom mapping
+    else:  # the frame of a class body with a custom mapping as its namespace
         pairs = _items(names)
     for key, value in pairs:
         yield value, text_of(key), text_of(key)

@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 else:
     from seismo import _core
 
-SAMPLE = 20  # most survivors of a site to examine
-_SHOWN = 20  # most rows in a text
+SAMPLE = 20  # the most survivors of a site to examine
+_SHOWN = 20  # the most rows in a text
 _FLAGS = {2: "again, higher up", 4: "not followed further", 8: "nobody found"}
 
-# Types of objects that define a program; that these live is expected.
+# Types of objects that make up a program, such as functions. These are expected to stay alive.
 _OF_TEXT = {
     "function",
     "code",
@@ -39,7 +39,7 @@ _OF_TEXT = {
     "staticmethod",
     "getset_descriptor",
 }
-# Values. A quarter as many objects of other types are asked about first, as a report has them first
+# Types of values. Objects of other types count four times in the choice of what to search, as in a report
 # (seismo.report.objects.columns).
 _VALUES = {"bool", "bytes", "complex", "float", "int", "str"}
 
@@ -50,11 +50,11 @@ def full_name(module: str, name: str) -> str:
 
 
 class SurvivorRow:
-    """Live objects of one type that one line made on one call path.
+    """Live objects of one type that were created by one line, on one call path.
 
     type: with its module. function: MODULE:QUALNAME of the function that made them, or "" if no Python function did.
-    path: such names from the outermost call on, or () unless call paths are recorded. bytes: their sizes as given by
-    the type. at_least: they have more memory elsewhere, or of a size known only at their death. sites: numbers of the
+    path: such names from the outermost call on, or () unless call paths are recorded. bytes: the size by the type.
+    at_least: True if the objects have other memory, or a size that is known only at their death. sites: numbers of the
     recorder.
     """
 
@@ -95,7 +95,7 @@ class Survivors:
 
     @property
     def bytes(self) -> int:
-        """Return their bytes, as far as the types determine it."""
+        """Return the size of these objects in bytes, as far as it is known from their types."""
         return sum(row.bytes for row in self.rows)
 
     def __len__(self) -> int:
@@ -135,8 +135,9 @@ class Holder:
     """A holder of objects, and its own holders.
 
     holder: a type's name, "module NAME", "frame MODULE:FUNCTION", "function ...", "type ...", or "" if none was found.
-    by: the attribute (.name), key (['name']), index ([3], […]) or variable. count: how many of the examined objects are
-    held this way. root: True for a variable of the program or the like. note: why the way ends here.
+    by: the label of the reference: an attribute (.name), key (['name']), index ([3], […]) or variable. count: how many
+    of the examined objects are held this way. root: True for a variable of the program or the like. note: the reason
+    why the search ended here.
     """
 
     __slots__ = ("by", "count", "held_by", "holder", "note", "root")
@@ -152,7 +153,7 @@ class Holder:
 
 
 class Tree:
-    """The holders of the objects of one row. asked: the number of objects that were examined."""
+    """The holders of the objects in one row. asked: the number of examined objects."""
 
     def __init__(self, row: SurvivorRow, asked: int) -> None:
         self.row = row
@@ -262,8 +263,8 @@ def _tree(row: SurvivorRow, lines: list[Any]) -> Tree:
 def ask_at_end(number: int, in_spans: bool) -> None:
     """Add the holders of the live objects to the recording, for `number` types and lines.
 
-    in_spans: use objects that calls left behind, the leaks first, as in the report. Otherwise use the program's own
-    lines with most objects, without the types that define a program.
+    in_spans: search the objects that calls left behind, leaks first. By default, search those of the program's own
+    lines, without functions, types and the like.
     """
     chosen = (_leaked() if in_spans else _own())[:number]
     if not chosen:
@@ -280,7 +281,7 @@ def ask_at_end(number: int, in_spans: bool) -> None:
 
 
 def _leaked() -> list[tuple[tuple[int, ...], str]]:
-    """Return what calls left behind: sites and the type, the leaks first."""
+    """Return the objects that calls left behind, as (sites, type), leaks first."""
     from seismo.model import read
     from seismo.model.objects.leaks import leaks
 
@@ -288,7 +289,7 @@ def _leaked() -> list[tuple[tuple[int, ...], str]]:
 
 
 def _own() -> list[tuple[tuple[int, ...], str]]:
-    """Return the live objects of the program's own lines, most first. The model is not used: its imports take 30 ms."""
+    """Return the live objects made by the program's own lines, most first. The model would take 30 ms to import."""
     main = getattr(sys.modules.get("__main__"), "__file__", None) or ""
     alive: dict[tuple[str, str, str, int], int] = {}
     sites: dict[tuple[str, str, str, int], tuple[int, ...]] = {}
