@@ -17,6 +17,7 @@ from seismo.model.difference import FunctionKey, keys
 from seismo.model.run_variance import error_of_change
 from seismo.report import words as text
 from seismo.report.facts import command_line, incomplete, write_facts
+from seismo.report.function_names import fitted, place
 from seismo.report.tables import Grid
 
 if TYPE_CHECKING:
@@ -312,14 +313,15 @@ def _write(
 
 def _name(paper: Paper, row: DiffRow, width: int) -> list[Span | str]:
     name = text.function_name(row.key.kind, row.key.module, row.key.qualname)
-    where = "(C)" if row.key.kind == text.C else printable(row.key.file)
+    where = printable(row.key.file)
     if row.line:
-        place = text.shorten(f"{where}:{row.line}", width, paper.signs)
-        room = width - text.cells(place) - 2
-        return [(place, "name"), *([("  " + name, "quiet")] if text.cells(name) <= room else [])]
-    if where and text.cells(name) + 2 + text.cells(where) <= width:
-        return [(name, "name"), "  ", (where, "quiet")]
-    return [(text.shorten(name, width, paper.signs), "name")]
+        where = text.shorten(f"{where}:{row.line}", width, paper.signs)
+        room = width - text.cells(where) - 2
+        return [(where, "name"), *([("  " + name, "quiet")] if text.cells(name) <= room else [])]
+    if row.key.kind == text.C:
+        where = place(row.key.kind, row.key.module, "", 0)
+    name, where = fitted(name, where, width, paper.signs)
+    return [(name, "name"), *([("  " + where, "quiet")] if where else [])]
 
 
 def as_json(difference: Difference, old: Sequence[str], new: Sequence[str]) -> str:

@@ -2,6 +2,7 @@
 
 import { useMemo } from "preact/hooks";
 import { highlighted } from "../chrome/highlight.ts";
+import { C } from "../data/calls.ts";
 import { count, error, time } from "../data/words.ts";
 import type { Graph } from "../flame/graph.ts";
 
@@ -29,7 +30,7 @@ export function Source({ graph, fn }: { graph: Graph; fn: number }) {
   const lines = useMemo(() => linesOf(graph, fn), [graph, fn]);
   const text = useMemo(() => (source ? highlighted(source.lines) : []), [source]);
   if (!source) {
-    return graph.place(fn) === "(C)" ? null : (
+    return graph.functions.kind[fn] === C ? null : (
       <p class="quiet">The source of this function is not in the page: only those with most of the time are.</p>
     );
   }

@@ -17,6 +17,7 @@ from seismo.report import words
 from seismo.report.calls.page import SMALLER
 from seismo.report.calls.paths import Paths, summed
 from seismo.report.changes import OF_FUNCTIONS, call_cells, overview, time_cells, without_times
+from seismo.report.function_names import place
 from seismo.report.libraries import INSTALLED, STANDARD, of_functions
 from seismo.report.page.document import drawn, save
 from seismo.report.page.payload import counts, doubles, packed, shown
@@ -62,7 +63,7 @@ def changes_data(sides: Sides) -> tuple[dict[str, object], Columns]:
         "runs": [len(old), len(new)],
         "names": [*(shown(row.key.qualname) for row in rows), SMALLER],
         "modules": [shown(row.key.module) for row in rows],
-        "places": [words.location(row.key.kind, shown(row.key.file), 0) for row in rows],
+        "places": [shown(place(row.key.kind, row.key.module, row.key.file, 0)) for row in rows],
         "states": [_state(row) for row in rows],
         "calls": [_plain(call_cells(row, _SIGNS)) for row in rows],
         "times": [_plain(time_cells(row, _SIGNS)) for row in rows],

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from seismo.errors import UsageError, did_you_mean
 from seismo.escape import printable
 from seismo.report import words as text
-from seismo.report.calls.imports import IMPORT, imported_module
 from seismo.report.calls.sort_orders import ERRORS, ORDERS, in_order
+from seismo.report.function_names import fitted, place, shown_name
 from seismo.report.paper import ROOMY
 from seismo.report.waiting import LEAST, NOTABLE, WORDS, reasons
 
@@ -104,13 +104,11 @@ class FunctionCells:
 
     def name(self, row: int) -> str:
         """Return `module:qualname`, or `import module` for the body of an imported module."""
-        kind, module, qualname, file = (self.columns[name][row] for name in ("kind", "module", "qualname", "file"))
-        imported = imported_module(kind, module, qualname, file)
-        return printable(IMPORT + imported) if imported else text.function_name(kind, module, qualname)
+        return shown_name(*(self.columns[name][row] for name in ("kind", "module", "qualname", "file")))
 
     def where(self, row: int) -> str:
-        """Return `file.py:line`."""
-        return text.location(self.columns["kind"][row], self.columns["file"][row], self.columns["line"][row])
+        """Return `file.py:line`, or that it is a C function."""
+        return place(*(self.columns[name][row] for name in ("kind", "module", "file", "line")))
 
 
 class Column(NamedTuple):
@@ -347,10 +345,6 @@ def write_table(paper: Paper, cells: FunctionCells, rows: Sequence[int], columns
 
 
 def name_spans(cells: FunctionCells, row: int, width: int, style: str = "name") -> list[Span | str]:
-    """Return the name, and the file and line if they fit, in at most `width` columns."""
-    name, where = cells.name(row), cells.where(row)
-    if where and text.cells(name) + 2 + text.cells(where) <= width:
-        return [(name, style), "  ", (where, "quiet")]
-    if name.startswith(IMPORT):
-        return [(IMPORT + text.shorten(name.removeprefix(IMPORT), width - len(IMPORT), cells.signs), style)]
-    return [(text.shorten(name, width, cells.signs), style)]
+    """Return the name, and its place if it fits, in at most `width` columns."""
+    name, where = fitted(cells.name(row), cells.where(row), width, cells.signs)
+    return [(name, style), "  ", (where, "quiet")] if where else [(name, style)]

@@ -15,14 +15,15 @@ from seismo import progress
 from seismo.model.recording import TIMES
 from seismo.report import words
 from seismo.report.calls.functions import page_columns
-from seismo.report.calls.imports import IMPORT, ImportSystem, import_system, imported_module
 from seismo.report.calls.imports import NAME as IMPORT_SYSTEM
+from seismo.report.calls.imports import ImportSystem, import_system
 from seismo.report.calls.library_folding import Folds
 from seismo.report.calls.page_selection import NOT_SHOWN, Chosen
 from seismo.report.calls.paths import MOST, Paths
 from seismo.report.calls.sources import sources
 from seismo.report.calls.timeline import MOST_CALLS, page_trace, process_title
 from seismo.report.facts import command_line, header
+from seismo.report.function_names import IMPORT, imported_module, place
 from seismo.report.libraries import INSTALLED, STANDARD, of_functions
 from seismo.report.page.document import drawn, save
 from seismo.report.page.payload import counts, doubles, packed, shown
@@ -143,9 +144,7 @@ def calls_data(
         "modules": _texts(modules),
         "names": [*_texts(names), *system, *others],
         "files": _texts(files),
-        "places": [
-            shown(words.location(kind, file, line)) for kind, file, line in zip(kinds, files, rows, strict=True)
-        ],
+        "places": [shown(place(*row)) for row in zip(kinds, modules, files, rows, strict=True)],
         "reasons": _reasons(chosen, known),
         "wholes": {times: sum(recording.timed(times).functions["own_ns"]) for times in TIMES},
         "folded": folded,

@@ -19,6 +19,7 @@ from seismo.report.calls.options import usual_times
 from seismo.report.calls.sources import block
 from seismo.report.calls.tree import CallTree, Limits, Rest, open_tree, shown_items, tree_remarks, tree_title
 from seismo.report.facts import command_line, cpu_ns, header, is_watch, losses, thread_count, unended, wall_ns
+from seismo.report.function_names import is_compiled
 from seismo.report.libraries import of_functions
 from seismo.report.shown_functions import Modules, chosen_modules
 from seismo.report.sources import Sources
@@ -56,6 +57,7 @@ class Functions:
         return {
             "function": self.called(row),
             "kind": KINDS.get(kind, "synthetic"),
+            "compiled": is_compiled(kind, module),
             "module": module,
             "qualname": name,
             "file": self.sources.path(file) if kind == text.PYTHON else "",

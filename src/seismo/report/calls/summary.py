@@ -7,23 +7,20 @@ from __future__ import annotations
 
 from seismo.escape import printable
 from seismo.report.calls.facts import without_c
-from seismo.report.calls.imports import IMPORT, imported_module, with_imports_as_one
+from seismo.report.calls.imports import with_imports_as_one
 from seismo.report.calls.sort_orders import ranked
 from seismo.report.colours import written
 from seismo.report.facts import filter_words, time_taken
+from seismo.report.function_names import COMPILED, fitted, place, shown_name
 from seismo.report.summary_lines import indented, lost_lines
 from seismo.report.waiting import ELAPSED
 from seismo.report.words import (
     Signs,
     aligned,
     calls,
-    cells,
     error,
-    function_name,
-    location,
     right,
     share,
-    shorten,
     time,
     width_of,
     wrapped,
@@ -105,8 +102,6 @@ def _counts(
 
 def _named(functions: Table[FunctionRow], row: int, room: int, roomy: bool, signs: Signs) -> str:
     kind, module, qualname, file = (functions[name][row] for name in ("kind", "module", "qualname", "file"))
-    imported = imported_module(kind, module, qualname, file)
-    name = printable(IMPORT + imported) if imported else function_name(kind, module, qualname)
-    where = location(kind, file, functions["line"][row])
-    fits = where and roomy and cells(name) + 2 + cells(where) <= room
-    return f"{name}  {where}" if fits else shorten(name, room, signs)
+    where = place(kind, module, file, functions["line"][row])
+    shown = fitted(shown_name(kind, module, qualname, file), where if roomy or where == COMPILED else "", room, signs)
+    return "  ".join(filter(None, shown))

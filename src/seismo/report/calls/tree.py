@@ -36,9 +36,10 @@ from seismo.model.enums import BEFORE_START, LOWER_BOUND
 from seismo.model.idle import Idle
 from seismo.report import words as text
 from seismo.report.calls.functions import FunctionCells, name_spans
-from seismo.report.calls.imports import IMPORT, ImportSystem, import_system
+from seismo.report.calls.imports import ImportSystem, import_system
 from seismo.report.calls.library_folding import Folds
 from seismo.report.facts import filter_words
+from seismo.report.function_names import IMPORT
 from seismo.report.paper import ROOMY
 from seismo.report.waiting import LEAST, NOTABLE
 

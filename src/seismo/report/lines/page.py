@@ -60,7 +60,7 @@ def lines_data(recording: Recording, times: str = ELAPSED) -> tuple[dict[str, ob
         "files": [_file(file, room, chosen) for file in files],
         "modules": [shown(one.module) for one in functions],
         "names": [shown(one.qualname) for one in functions],
-        "places": [shown(words.location(PYTHON, one.file, one.line)) for one in functions],
+        "places": [shown(words.location(one.file, one.line)) for one in functions],
     }
     columns = _function_columns(files, functions)
     for one in there:

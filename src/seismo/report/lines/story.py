@@ -177,7 +177,7 @@ def _lines(program: TimedProgram, view: LinesView, hidden: str, cells: LineCells
     for place, (line, numbers) in enumerate(zip(shown, texts, strict=True)):
         function, file = line.function, files[line.function.id]
         source = "" if file.source.problem else file.source.text(line.number).strip()
-        where = text.location(text.PYTHON, function.file, line.number)
+        where = text.location(function.file, line.number)
         data = {
             "file": file.path,
             "line": line.number,
@@ -237,7 +237,7 @@ def _functions(program: TimedProgram, view: LinesView, cells: LineCells) -> Sect
         }
         names = [
             Name(text.function_name(text.PYTHON, function.module, function.qualname)),
-            Name(text.location(text.PYTHON, function.file, function.line)),
+            Name(text.location(function.file, function.line)),
         ]
         largest = shown[0].own_ns
         weight = falling(0.7, place, function.own_ns / largest if largest > 0 else 0)
