@@ -13,6 +13,8 @@ import seismo
 from seismo import model
 from seismo.errors import UsageError
 from seismo.model import Builder
+from seismo.report.calls.sources import source_of
+from seismo.report.sources import Sources
 from seismo.view.routes import Routes, ServedRecording
 from seismo.view.server import NothingThereError
 
@@ -101,6 +103,21 @@ def test_rows_are_the_calls_of_the_trace(trace):
     found = list(zip(rows["start"], rows["end"], rows["function"], rows["depth"], rows["calls"], strict=True))
     assert (call.start_ns, call.end_ns, call.function, call.depth, 1) in found
     assert [names[number] for number in rows["function"]].count("outer") == 1
+
+
+def test_the_source_of_a_function(trace):
+    """A chosen call shows the text of its function; a C function has none."""
+    answers = Routes([trace])
+    names = loaded(answers, "0/trace")["names"]
+    source = loaded(answers, "0/source", function=names.index("inner"))
+    assert source["lines"] == ["def inner(number):", "    return number + 1"]
+    assert source["first"] == inner.__code__.co_firstlineno
+    assert source["problem"] == ""
+    assert source["more"] == 0
+    b = Builder()
+    thread = b.thread(b.process(pid=1), name="MainThread")
+    b.node(-1, thread, b.function("m", "f", "", 0, kind=1), calls=1)
+    assert source_of(b.build({}), Sources(b.build({})), 0) is None
 
 
 def test_density_counts_every_call(trace):

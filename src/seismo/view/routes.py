@@ -12,6 +12,7 @@
     N/said?from=&to=      marks, spans, counts, pauses and gaps of a part
     N/range?from=&to=     the functions of a part
     N/find?functions=&from=&back=     the next call of one of the functions
+    N/source?function=    the source of a function, or null if it has none
     N/state?version=      for --live: has the file grown since that version, and is it still growing
 
 Times are nanoseconds from the start of the recording's first process. There are few recordings, but they may be large,
@@ -29,11 +30,13 @@ from typing import TYPE_CHECKING, Any
 from seismo import model
 from seismo.errors import SeismoError, UsageError
 from seismo.escape import printable
+from seismo.report.calls.sources import source_of
 from seismo.report.calls.timeline import said, threads, waiting
 from seismo.report.facts import command_line, first_process, gone, losses
 from seismo.report.kind import changes_page, of, page_at
 from seismo.report.libraries import library_of
 from seismo.report.page.payload import doubles, integers, laid_out, shown
+from seismo.report.sources import Sources
 from seismo.report.words import Signs
 from seismo.view import viewer_page
 from seismo.view.server import Answer, NothingThereError
@@ -323,6 +326,11 @@ def _find(entry: ServedRecording, query: Mapping[str, str]) -> Answer:
     return _json(next_call(entry.recording, wanted, start, query.get("back") == "1"))
 
 
+def _source(entry: ServedRecording, query: Mapping[str, str]) -> Answer:
+    function = _whole(query, "function", 0, len(entry.recording.functions) - 1)
+    return _json(source_of(entry.recording, Sources(entry.recording), function))
+
+
 def _state(entry: ServedRecording, query: Mapping[str, str]) -> Answer:
     """Answer with the version, the size and the ending of the recording, and whether the version is new."""
     entry.refresh()
@@ -342,4 +350,5 @@ _OF_TRACES = {
     "said": _marks,
     "range": _range,
     "find": _find,
+    "source": _source,
 }

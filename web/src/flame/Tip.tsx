@@ -16,13 +16,6 @@ export interface Tipped {
 }
 
 export function Tip({ x, y, frames, frame, graph, metric, whole }: Tipped & { whole: number }) {
-  const box = useRef<HTMLDivElement>(null);
-  useLayoutEffect(() => {
-    if (!box.current) return;
-    const { offsetWidth, offsetHeight } = box.current;
-    box.current.style.left = `${Math.max(4, Math.min(x + 14, innerWidth - offsetWidth - 8))}px`;
-    box.current.style.top = `${y + 18 + offsetHeight > innerHeight ? y - offsetHeight - 10 : y + 18}px`;
-  });
   const fn = frames.fn[frame];
   const value = frames.value[frame];
   const errorNs = frames.error[frame];
@@ -39,12 +32,32 @@ export function Tip({ x, y, frames, frame, graph, metric, whole }: Tipped & { wh
     }
     if (metric !== "calls") rows.push(["calls", count(sum(frames.paths.sums.calls))]);
   }
+  return <TipBox {...{ x, y, rows }} name={graph.name(fn)} place={graph.place(fn)} />;
+}
+
+interface BoxProps {
+  x: number;
+  y: number;
+  name: string;
+  place: string;
+  rows: [string, string][];
+}
+
+/** A name, its place, and numbers with their labels, beside the pointer and inside of the window. */
+export function TipBox({ x, y, name, place, rows }: BoxProps) {
+  const box = useRef<HTMLDivElement>(null);
+  useLayoutEffect(() => {
+    if (!box.current) return;
+    const { offsetWidth, offsetHeight } = box.current;
+    box.current.style.left = `${Math.max(4, Math.min(x + 14, innerWidth - offsetWidth - 8))}px`;
+    box.current.style.top = `${y + 18 + offsetHeight > innerHeight ? y - offsetHeight - 10 : y + 18}px`;
+  });
   return (
     <div class="tip" ref={box} aria-hidden="true">
       <b>
-        <bdi>{graph.name(fn)}</bdi>
+        <bdi>{name}</bdi>
       </b>
-      {graph.place(fn) && <bdi class="place">{graph.place(fn)}</bdi>}
+      {place && <bdi class="place">{place}</bdi>}
       <dl>
         {rows.map(([label, text]) => (
           <div key={label}>

@@ -33,42 +33,44 @@ export function CallPanel({
     info.waits(spot.node) ? "over the whole recording it waits more than it runs" : "",
   ].filter(Boolean);
   return (
-    <aside class="panel" aria-live="polite">
-      <h2>{many ? `${count(spot.calls)} calls, mostly ${nameOf(spot.fn)}` : nameOf(spot.fn)}</h2>
-      <dl>
-        <div>
-          <dt>{many ? "stretch" : "took"}</dt>
-          <dd>
-            {duration(length)}
-            {spot.bound > 0 && <span class="quiet"> ±{duration(spot.bound)}</span>}
-          </dd>
-        </div>
-        {many && (
+    <aside class="panel call" aria-live="polite">
+      <div>
+        <h2>{many ? `${count(spot.calls)} calls, mostly ${nameOf(spot.fn)}` : nameOf(spot.fn)}</h2>
+        <dl>
           <div>
-            <dt>in these calls</dt>
-            <dd>{duration(spot.busy)}</dd>
+            <dt>{many ? "stretch" : "took"}</dt>
+            <dd>
+              {duration(length)}
+              {spot.bound > 0 && <span class="quiet"> ±{duration(spot.bound)}</span>}
+            </dd>
           </div>
-        )}
-        <div>
-          <dt>from</dt>
-          <dd>{moment(spot.start, Math.max(1, length / 1000))}</dd>
-        </div>
-        <div>
-          <dt>thread</dt>
-          <dd>{info.threads[spot.thread]?.name ?? "?"}</dd>
-        </div>
-        <div>
-          <dt>depth</dt>
-          <dd>{spot.depth}</dd>
-        </div>
-        {place && (
+          {many && (
+            <div>
+              <dt>in these calls</dt>
+              <dd>{duration(spot.busy)}</dd>
+            </div>
+          )}
           <div>
-            <dt>source</dt>
-            <dd class="path">{place}</dd>
+            <dt>from</dt>
+            <dd>{moment(spot.start, Math.max(1, length / 1000))}</dd>
           </div>
-        )}
-      </dl>
-      {notes.length > 0 && <p class="quiet">{notes.join("; ")}</p>}
+          <div>
+            <dt>thread</dt>
+            <dd>{info.threads[spot.thread]?.name ?? "?"}</dd>
+          </div>
+          <div>
+            <dt>depth</dt>
+            <dd>{spot.depth}</dd>
+          </div>
+          {place && (
+            <div>
+              <dt>source</dt>
+              <dd class="path">{place}</dd>
+            </div>
+          )}
+        </dl>
+        {notes.length > 0 && <p class="quiet">{notes.join("; ")}</p>}
+      </div>
       {children}
     </aside>
   );

@@ -12,7 +12,7 @@ import { byThread, type Counter, countersOf, type Instant, type OfThread } from 
 import type { Scene, Spot } from "./scene.ts";
 import { type Growth, labelOf, type Said, type TraceSource } from "./source.ts";
 import { covering, levelOf, type Rows, spanOf, THREADS_A_TILE, TILE_COLUMNS, Tiles } from "./tiles.ts";
-import { type Fold, HEADING, inSight, type Layout, layOut, nextFold, type Track } from "./tracks.ts";
+import { type Fold, HEADING, inSight, type Layout, layOut, nextFold, ROW, type Track } from "./tracks.ts";
 import { Viewport } from "./viewport.ts";
 
 export interface Listener {
@@ -169,12 +169,23 @@ export class Timeline {
     if (spot.start < this.view.from || spot.end > this.view.to || long < this.view.scale * 8)
       this.view.show(spot.start - long * 3, spot.end + long * 3);
     this.unfold(spot);
-    const track = this.layout.tracks.find((one) => one.index === spot.thread);
-    if (track) {
-      const top = track.top + HEADING + spot.depth * 17;
-      if (top < this.scroll || top > this.scroll + this.height - RULER - 40) this.scroll = Math.max(0, top - 80);
-    }
+    this.scrollTo(spot);
     this.moved();
+  }
+
+  /** The distance of a call's row from the top of all rows, in pixels. */
+  private topOf(spot: Spot): number {
+    const track = this.layout.tracks.find((one) => one.index === spot.thread);
+    return track ? track.top + HEADING + spot.depth * ROW : this.scroll;
+  }
+
+  private showsRow(spot: Spot): boolean {
+    const below = this.topOf(spot) - this.scroll;
+    return below >= 0 && below <= this.height - RULER - 40;
+  }
+
+  private scrollTo(spot: Spot): void {
+    if (!this.showsRow(spot)) this.scroll = Math.max(0, this.topOf(spot) - 80);
   }
 
   /** Opens the track of a call whose row is folded away, or has not been seen yet. */
@@ -248,6 +259,7 @@ export class Timeline {
 
   private fit(): void {
     const ratio = window.devicePixelRatio || 1;
+    const shown = this.selected && this.showsRow(this.selected) ? this.selected : null;
     for (const [canvas, tall] of [
       [this.canvas, this.canvas.parentElement?.clientHeight ?? 400],
       [this.map, MINIMAP],
@@ -262,6 +274,7 @@ export class Timeline {
     this.view.width = Math.max(1, this.canvas.parentElement?.clientWidth ?? 800);
     this.context.setTransform(ratio, 0, 0, ratio, 0, 0);
     this.mapContext.setTransform(ratio, 0, 0, ratio, 0, 0);
+    if (shown) this.scrollTo(shown); // the panel of the chosen call covers a part of the rows
     this.moved();
   }
 

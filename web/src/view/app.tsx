@@ -1,5 +1,7 @@
 /** The viewer: which recordings there are, and the timeline or the page of the one that is looked at. */
 import { useEffect, useState } from "preact/hooks";
+import type { Source } from "../data/calls.ts";
+import { SourceText } from "../page/Source.tsx";
 import { TraceView } from "../timeline/TraceView.tsx";
 import { type Ending, getJson, type RecordingInfo, ServedTrace, type State } from "./client.ts";
 
@@ -207,7 +209,19 @@ function Trace({ number, live, open }: { number: number; live: boolean; open?: (
   if (trouble) return <Message title="The trace cannot be shown" text={trouble} />;
   if (!source) return <Message title="Reading …" text="" />;
   if (source.info.threads.length === 0) return <Message title="Nothing happened" text="The trace has no thread." />;
-  return <TraceView source={source} live={live} {...(open ? { open } : {})} />;
+  const code = (fn: number) => <Code key={fn} source={source} fn={fn} />;
+  return <TraceView source={source} live={live} code={code} {...(open ? { open } : {})} />;
+}
+
+/** The source of the chosen call's function. */
+function Code({ source, fn }: { source: ServedTrace; fn: number }) {
+  const [text, setText] = useState<Source | null>(null);
+  useEffect(() => {
+    const control = new AbortController();
+    source.text(fn, control.signal).then(setText, () => {}); // a server that is gone is reported by the timeline
+    return () => control.abort();
+  }, [source, fn]);
+  return text && <SourceText source={text} />;
 }
 
 function Message({ title, text }: { title: string; text: string }) {

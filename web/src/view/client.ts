@@ -1,5 +1,6 @@
 /** What the viewer asks its server: src/seismo/view/answers.py has the other side. Addresses are relative to the
  * page's, which holds the token. */
+import type { Source } from "../data/calls.ts";
 import { type Payload, unpack } from "../data/payload.ts";
 import type { Spot } from "../timeline/scene.ts";
 import type { FoundCall, Growth, RangeSums, Said, TraceInfo, TraceSource } from "../timeline/source.ts";
@@ -128,6 +129,11 @@ export class ServedTrace implements TraceSource {
     return getJson<FoundCall>(
       `${this.number}/find?functions=${functions.join(",")}&from=${Math.round(from)}&back=${back ? 1 : 0}`,
     );
+  }
+
+  /** The source of a function, or null for one of C. */
+  text(fn: number, signal: AbortSignal): Promise<Source | null> {
+    return getJson<Source | null>(`${this.number}/source?function=${fn}`, signal);
   }
 
   async grown(): Promise<Growth | null> {
