@@ -22,7 +22,7 @@ from seismo.report.lines import text as lines_report
 from seismo.report.lines.page import lines_page
 from seismo.report.lines.story import LinesView
 from seismo.report.paper import Paper
-from seismo.report.waiting import reasons, told
+from seismo.report.waiting import known_waits, reasons
 from seismo.report.words import Signs, cells
 
 MS = 1_000_000
@@ -137,7 +137,7 @@ def test_a_thread_alone_is_told_the_same_way(report):
 def test_a_recording_that_tells_nothing_reads_as_ever_with_a_word(report):
     lines = report(server(waits=""), 120)
     text = " ".join(" ".join(lines).split())
-    assert "waiting the threads ran 130 ms of their 4.00 s; this recording does not say where" in text
+    assert "waiting the threads ran 130 ms of their 4.00 s; it is not known where" in text
     head, *rows = table(lines)
     assert head == ["own", "own %", "total", "calls", "function"]
     assert rows[0][:2] == ["2.00 s", "50.0 %"]
@@ -353,7 +353,7 @@ def test_an_asyncio_server_with_worker_threads_reads_as_its_own_code(tmp_path):
     done = children.seismo("report", "serve.seismo", cwd=tmp_path, env=children.environment(COLUMNS="120"))
     shown = done.stdout.splitlines()
     assert any(line.startswith("waiting ") for line in shown)
-    if not told(recording):  # then that is what this line says
+    if not known_waits(recording):  # then that is what this line says
         assert "does not tell" in "\n".join(shown)
         return
     wall = sum(recording.functions["own_ns"])

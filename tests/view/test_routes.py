@@ -80,7 +80,7 @@ def test_what_is_not_there(trace, profile):
 
 
 def test_names_are_text_without_what_cannot_be_seen(trace):
-    said = loaded(Routes([trace]), "0/said")
+    said = loaded(Routes([trace]), "0/events")
     marks = [row for row in said["instants"] if row["kind"] == "mark"]
     assert [(row["name"], row["text"]) for row in marks] == [("<b>done</b>\\u202e", "n=1")]
     assert [row["value"] for row in said["instants"] if row["kind"] == "counter"] == [4, 2]
@@ -265,8 +265,8 @@ def test_what_was_said_comes_in_stretches(trace):
     answers = Routes([trace])
     end = trace.recording.calls.end_ns + 1
     cuts = [end * part // 7 for part in range(8)]
-    parts = [loaded(answers, "0/said", **{"from": first, "to": last}) for first, last in itertools.pairwise(cuts)]
-    assert [row for part in parts for row in part["instants"]] == loaded(answers, "0/said")["instants"]
+    parts = [loaded(answers, "0/events", **{"from": first, "to": last}) for first, last in itertools.pairwise(cuts)]
+    assert [row for part in parts for row in part["instants"]] == loaded(answers, "0/events")["instants"]
 
 
 def in_process(pid):
@@ -280,7 +280,7 @@ def in_process(pid):
 
 def test_spans_and_counts_of_two_processes_stay_apart():
     """Each process numbers its spans from 1, and both count what they call by the same name."""
-    said = loaded(Routes([ServedRecording("two.seismo", model.merge([in_process(2), in_process(3)]))]), "0/said")
+    said = loaded(Routes([ServedRecording("two.seismo", model.merge([in_process(2), in_process(3)]))]), "0/events")
     spans = {}
     for row in said["instants"]:
         if row["kind"] in ("begin", "end"):

@@ -59,8 +59,8 @@ LOSSES = {
     "and were not recorded",
     "hook-lost": "the interpreter's hook was taken away {n} time{s}: what ran in the meantime is missing",
     "tool-id-lost": "another tool took the interpreter's hook {n} time{s}: what ran in the meantime is missing{detail}",
-    "caught-up": "the last {time} before the end are counted in the journal, which does not tell waiting from running: "
-    "their times are divided as those before",
+    "caught-up": "the last {time} before the end are counted in the journal, which has no waiting: their times are "
+    "divided as those before",
     "clock-drift": "the processor's counter drifted from the monotonic clock by more than 1 in 1,000, {n} time{s}",
     "sites-off": "{n} call site{s} disabled after calling the same function many times: later calls of C functions "
     "there are not counted ({at_least} where they are known)",
@@ -75,7 +75,7 @@ LOSSES = {
     "chunk-bad": "{n} damaged piece{s} of the file left out{detail}",
     "out-of-memory": "memory ran out {n} time{s}: some calls are missing",
     "lines-outside": "{n} hit{s} of lines that are not in their functions' own line tables: counted on other lines",
-    "branches-unknown": "{n} branch{es} left out: the file does not say where they lead",
+    "branches-unknown": "{n} branch{es} left out: the file does not have their targets",
     "tracers-dropped": "{n} file{s} traced by a plugin of coverage.py treated as Python",
     "paths-rebuilt": "paths rebuilt from {n} pair{s} of caller and callee{detail}",
     "instants-long": "{n} mark{s} or count{s} were too long to keep",
@@ -230,12 +230,12 @@ def _cut_from(recording: Recording) -> int:
 def cuts(recording: Recording) -> list[str]:
     """Return the ranges of the longer recording that this one was cut from."""
     parts = recording.meta.get("cut")
-    said = []
+    ranges = []
     for part in parts if isinstance(parts, list) else []:
         if isinstance(part, dict) and isinstance(part.get("from_ns"), int) and isinstance(part.get("to_ns"), int):
             only = f", only calls where {printable(str(part['where']))}" if part.get("where") else ""
-            said.append(f"from {part['from_ns'] / 1e9:,.6f} s to {part['to_ns'] / 1e9:,.6f} s of the recording{only}")
-    return said
+            ranges.append(f"from {part['from_ns'] / 1e9:,.6f} s to {part['to_ns'] / 1e9:,.6f} s of the recording{only}")
+    return ranges
 
 
 def _when(recording: Recording) -> str:
@@ -345,9 +345,9 @@ def incomplete(signs: Signs, *recordings: tuple[str, Recording]) -> list[tuple[s
     """Return facts for the named recordings that are damaged or have no end, and so hold only a part."""
     facts = []
     for name, recording in recordings:
-        said = unended(signs, (name, recording))
-        problems = _other_problems(recording.problems, [sentence for _, sentence in said])
-        facts += [*said, *(("lost", printable(f"{name}: {problem}" if name else problem)) for problem in problems)]
+        missing = unended(signs, (name, recording))
+        problems = _other_problems(recording.problems, [sentence for _, sentence in missing])
+        facts += [*missing, *(("lost", printable(f"{name}: {problem}" if name else problem)) for problem in problems)]
     return facts
 
 
@@ -419,9 +419,9 @@ def _loss(loss: str, number: int, details: list[str], signs: Signs) -> str:
     )
 
 
-def _other_problems(problems: Iterable[str], said: list[str]) -> list[str]:
+def _other_problems(problems: Iterable[str], sentences: list[str]) -> list[str]:
     """Return the reader's problems that no loss mentions, at most five."""
-    new = [problem for problem in problems if not any(problem in sentence for sentence in said)]
+    new = [problem for problem in problems if not any(problem in sentence for sentence in sentences)]
     return new[:5] + ([f"and {number_of(len(new) - 5, 'more problem')} (see seismo info)"] if len(new) > 5 else [])
 
 

@@ -9,7 +9,7 @@
     N/rows?from=&to=&columns=&threads=     the rows to draw for a part: one per call or run of calls
     N/call?thread=&depth=&at=    the whole call that is open at a time
     N/density?columns=    the number of calls that began in each column of the whole trace
-    N/said?from=&to=      marks, spans, counts, pauses and gaps of a part
+    N/events?from=&to=    marks, spans, counts, pauses and gaps of a part
     N/range?from=&to=     the functions of a part
     N/find?functions=&from=&back=     the next call of one of the functions
     N/source?function=    the source of a function, or null if it has none
@@ -31,7 +31,7 @@ from seismo import model
 from seismo.errors import SeismoError, UsageError
 from seismo.escape import printable
 from seismo.report.calls.sources import source_of
-from seismo.report.calls.timeline import said, threads, waiting
+from seismo.report.calls.timeline import program_events, threads, waiting
 from seismo.report.facts import command_line, first_process, gone, losses
 from seismo.report.kind import changes_page, of, page_at
 from seismo.report.libraries import library_of
@@ -310,7 +310,7 @@ def _density(entry: ServedRecording, query: Mapping[str, str]) -> Answer:
 
 
 def _marks(entry: ServedRecording, query: Mapping[str, str]) -> Answer:
-    return _json(said(entry.recording, *_stretch(query)))
+    return _json(program_events(entry.recording, *_stretch(query)))
 
 
 def _range(entry: ServedRecording, query: Mapping[str, str]) -> Answer:
@@ -347,7 +347,7 @@ _OF_TRACES = {
     "rows": _rows,
     "call": _call,
     "density": _density,
-    "said": _marks,
+    "events": _marks,
     "range": _range,
     "find": _find,
     "source": _source,

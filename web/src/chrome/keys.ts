@@ -26,7 +26,7 @@ export function useKeys(keys: Record<string, () => void>): void {
 
 const DARK = "(prefers-color-scheme: dark)";
 
-/** Whether it is dark: as its switch says, else as the system has it. */
+/** Return true if the page is dark: by its switch, else by the system. */
 export function isDark(): boolean {
   const chosen = document.documentElement.dataset.theme;
   return chosen ? chosen === "dark" : matchMedia(DARK).matches;

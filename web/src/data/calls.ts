@@ -23,7 +23,7 @@ export interface CallsHead {
   times: Times;
   timeless: boolean; // only calls were counted: all times are 0
   table: Declared[]; // the columns of the table of functions
-  told: boolean; // whether waiting is told apart from running
+  divided: boolean; // running and waiting are separate
   facts: [string, string][];
   modules: string[];
   names: string[];

@@ -1,7 +1,7 @@
 // What a page carries: a head (JSON) and columns of numbers, as seismo.report.page.payload packs them.
 //
 // The bytes are: "seis", the length of the head in UTF-8 (u32), the head, then the columns one behind the other, each
-// at a multiple of 8. The head's `columns` says of each its name, its type and how many numbers it has. The bytes of a
+// at a multiple of 8. The head's `columns` has for each its name, its type and how many numbers it has. The bytes of a
 // column stand in planes: all lowest bytes, then all second ones ..., because such planes deflate to half the size. All
 // of it is deflated (zlib) and written as base64. Numbers are little-endian, as every machine is that has a browser.
 
@@ -59,7 +59,7 @@ export async function inflate(bytes: Uint8Array<ArrayBuffer>): Promise<Uint8Arra
   }
   const stream = new DecompressionStream("deflate");
   const writer = stream.writable.getWriter();
-  // What is wrong with the data, reading it tells: the writing side must not tell it once more, to nobody.
+  // The reading side reports damaged data; the same error of the writing side would be an unhandled rejection.
   const written = writer
     .write(bytes)
     .then(() => writer.close())

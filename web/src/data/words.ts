@@ -1,7 +1,7 @@
-// Numbers as short text, to the letter as seismo.report.words writes them: a page and a terminal say the same.
+// Numbers as short text, to the letter as seismo.report.words writes them: a page and a terminal show the same.
 // tests/report/page holds the two against each other.
 
-const UNKNOWN = 0.995; // an error that is this part of its time says nothing but a bound
+const UNKNOWN = 0.995; // an error that is this part of its time leaves only a bound
 
 /** A number from 0 up to 1000 in three significant digits; "1000" when it would round to that or is more. */
 export function threeDigits(value: number): string {

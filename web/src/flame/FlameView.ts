@@ -3,7 +3,7 @@
 import { type Drawn, draw, type Look, ROW, rowsOf, type View } from "./draw.ts";
 import type { Frames } from "./frames.ts";
 
-export interface Told {
+export interface FlameListener {
   /** The frame below the pointer, or -1, and where the pointer is. */
   hover(frame: number, x: number, y: number): void;
   /** A frame was chosen. */
@@ -41,7 +41,7 @@ export class FlameView {
     private readonly pane: HTMLElement,
     private readonly canvas: HTMLCanvasElement,
     private readonly spacer: HTMLElement,
-    private readonly told: Told,
+    private readonly listener: FlameListener,
     private readonly flip: boolean,
   ) {
     const context = canvas.getContext("2d", { alpha: false });
@@ -90,7 +90,7 @@ export class FlameView {
     this.view.x1 = 1;
     this.measure();
     this.pane.scrollTop = this.flip ? this.pane.scrollHeight : 0;
-    this.told.zoomed(false);
+    this.listener.zoomed(false);
     this.request();
   }
 
@@ -166,7 +166,7 @@ export class FlameView {
       this.view.x1 = left + wide;
     }
     this.later();
-    this.told.zoomed(wide < 0.9999);
+    this.listener.zoomed(wide < 0.9999);
     this.request();
   }
 
@@ -235,7 +235,7 @@ export class FlameView {
     }
     this.measure();
     this.reveal(frame);
-    this.told.reach(frame);
+    this.listener.reach(frame);
     this.request();
   }
 
@@ -251,7 +251,7 @@ export class FlameView {
   private hover(frame: number, x: number, y: number): void {
     if (frame !== this.hovered) this.request();
     this.hovered = frame;
-    this.told.hover(frame, x, y);
+    this.listener.hover(frame, x, y);
   }
 
   private move(event: PointerEvent): void {
@@ -275,7 +275,7 @@ export class FlameView {
       if (moved || frame < 0) return;
       this.cursor = frame;
       this.focus(frame);
-      this.told.choose(frame);
+      this.listener.choose(frame);
     };
     this.canvas.setPointerCapture(event.pointerId);
     this.canvas.addEventListener("pointermove", drag);
@@ -298,7 +298,7 @@ export class FlameView {
       ArrowRight: () => this.put(this.beside(at, 1)),
       Enter: () => {
         this.focus(at);
-        this.told.choose(at);
+        this.listener.choose(at);
       },
       "+": () => this.zoom(2, undefined, true),
       "=": () => this.zoom(2, undefined, true),

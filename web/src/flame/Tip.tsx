@@ -1,10 +1,10 @@
-// What is said beside the pointer of the frame below it.
+// The tooltip of the frame below the pointer.
 
 import { useLayoutEffect, useRef } from "preact/hooks";
 import type { Metric } from "../data/paths.ts";
 import { count, percent } from "../data/words.ts";
 import type { Frames } from "./frames.ts";
-import { type Graph, isTime, said, wordsOf } from "./graph.ts";
+import { amount, type Graph, isTime, wordsOf } from "./graph.ts";
 
 export interface Tipped {
   x: number;
@@ -19,16 +19,16 @@ export function Tip({ x, y, frames, frame, graph, metric, whole }: Tipped & { wh
   const fn = frames.fn[frame];
   const value = frames.value[frame];
   const errorNs = frames.error[frame];
-  const rows: [string, string][] = [[wordsOf(metric, graph.head.told), said(metric, value, errorNs)]];
+  const rows: [string, string][] = [[wordsOf(metric, graph.head.divided), amount(metric, value, errorNs)]];
   const share = percent(value, whole);
   if (share) rows[0][1] += `, ${share} of all`;
-  if (frames.weights.waiting) rows.push(["waiting", said("wait", frames.waiting[frame], 0)]);
+  if (frames.weights.waiting) rows.push(["waiting", amount("wait", frames.waiting[frame], 0)]);
   if (!frames.up && fn >= 0) {
     const bases = frames.basesOf(frame);
     const sum = (values: ArrayLike<number>) => bases.reduce((all, path) => all + values[path], 0);
     if (isTime(metric)) {
       const { own, ownError } = frames.weights;
-      rows.push(["its own", said(metric, sum(own), sum(ownError))]);
+      rows.push(["its own", amount(metric, sum(own), sum(ownError))]);
     }
     if (metric !== "calls") rows.push(["calls", count(sum(frames.paths.sums.calls))]);
   }

@@ -14,9 +14,9 @@ const METRIC_WORDS: Record<Metric, string> = {
   exceptions: "exceptions",
 };
 
-/** What is drawn, in words. told: whether running and waiting are told apart; a stretch of a trace has times alone. */
-export function wordsOf(metric: Metric, told: boolean): string {
-  return metric === "cpu" && !told ? "time" : METRIC_WORDS[metric];
+/** Return the metric in words. divided: running and waiting are separate; a stretch of a trace has elapsed times only. */
+export function wordsOf(metric: Metric, divided: boolean): string {
+  return metric === "cpu" && !divided ? "time" : METRIC_WORDS[metric];
 }
 
 export function isTime(metric: Metric): boolean {
@@ -24,7 +24,7 @@ export function isTime(metric: Metric): boolean {
 }
 
 /** A value of a metric with its error, in words. */
-export function said(metric: Metric, value: number, errorNs: number): string {
+export function amount(metric: Metric, value: number, errorNs: number): string {
   if (!isTime(metric)) return count(value);
   return [time(value, errorNs), error(errorNs, value)].filter(Boolean).join(" ");
 }
@@ -153,8 +153,8 @@ export class Graph {
 }
 
 /** `12.3 ms ±3 %, 45.6 % of the running time`. */
-export function saidOf(metric: Metric, value: number, errorNs: number, whole: number): string {
+export function amountOf(metric: Metric, value: number, errorNs: number, whole: number): string {
   const of = `${isUnknown(value, errorNs) && isTime(metric) ? "" : percent(value, whole)}`;
   const unit = isTime(metric) ? "" : metric === "calls" ? " calls" : " exceptions";
-  return `${said(metric, value, errorNs)}${unit}${of ? `, ${of} of all` : ""}`;
+  return `${amount(metric, value, errorNs)}${unit}${of ? `, ${of} of all` : ""}`;
 }

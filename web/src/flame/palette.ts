@@ -1,4 +1,4 @@
-// The colours of what is drawn. Hues after Okabe and Ito, which readers with any kind of colour blindness tell apart;
+// The colours of what is drawn. Hues after Okabe and Ito, which readers with any kind of colour blindness can distinguish;
 // they differ in lightness as well, for a page printed in grey. Text on them is dark in both themes (contrast above 7).
 
 export interface Palette {

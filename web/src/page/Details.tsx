@@ -5,7 +5,7 @@ import type { Times } from "../data/calls.ts";
 import type { Metric } from "../data/paths.ts";
 import { count, duration, error, percent, time } from "../data/words.ts";
 import { Frames } from "../flame/frames.ts";
-import { type Graph, said, wordsOf } from "../flame/graph.ts";
+import { amount, type Graph, wordsOf } from "../flame/graph.ts";
 import { Source } from "./Source.tsx";
 
 const MOST = 8; // callers, and callees
@@ -121,13 +121,13 @@ function Relatives({ graph, metric, selected, select, up }: RelativesProps) {
   return (
     <div>
       <h3>
-        {title} <span class="quiet">by {wordsOf(metric, graph.head.told)}</span>
+        {title} <span class="quiet">by {wordsOf(metric, graph.head.divided)}</span>
       </h3>
       {rows.length === 0 && <p class="quiet">{up ? "none: it begins a thread" : "none"}</p>}
       <ul>
         {rows.slice(0, MOST).map(({ fn, value, error: errorNs }) => (
           <li key={fn}>
-            <span class="amount">{said(metric, value, errorNs)}</span>
+            <span class="amount">{amount(metric, value, errorNs)}</span>
             <button type="button" class={`function whose${graph.whose(fn)}`} onClick={() => select(fn)}>
               <bdi>{graph.name(fn)}</bdi>
             </button>

@@ -101,19 +101,19 @@ export function DiffPage({ payload }: { payload: Payload<DiffHead> }) {
     }),
     [both, found.matches, selected, theme],
   );
-  const said = (value: number) => (metric === "calls" ? count(value) : duration(value));
-  const saidChange = ({ old, now }: Both) =>
-    now === old ? "no change" : `${now > old ? "+" : "-"}${said(Math.abs(now - old))}`;
+  const amount = (value: number) => (metric === "calls" ? count(value) : duration(value));
+  const changeText = ({ old, now }: Both) =>
+    now === old ? "no change" : `${now > old ? "+" : "-"}${amount(Math.abs(now - old))}`;
   const shareOf = (value: number, of: "old" | "new") => {
     const share = percent(value, sides.of(of).weights(metric).whole);
-    return share ? `${said(value)}, ${share} of all` : said(value);
+    return share ? `${amount(value)}, ${share} of all` : amount(value);
   };
-  const told = {
+  const listener = {
     hover: (frame: number, x: number, y: number) => setTip(frame < 0 ? null : { x, y, frames, frame }),
     choose: (frame: number) => frames.fn[frame] >= 0 && select(frames.fn[frame]),
     reach: (frame: number) => {
       const one = both(frame);
-      setReached(`${name(frames.fn[frame])}: ${saidChange(one)}, before ${said(one.old)}, now ${said(one.now)}`);
+      setReached(`${name(frames.fn[frame])}: ${changeText(one)}, before ${amount(one.old)}, now ${amount(one.now)}`);
     },
     zoomed: setZoomed,
   };
@@ -166,7 +166,7 @@ export function DiffPage({ payload }: { payload: Payload<DiffHead> }) {
         <section class="graph" aria-label="flame graph">
           {weights.whole > 0 ? (
             <Flame
-              {...{ frames, look, told }}
+              {...{ frames, look, listener }}
               label="flame graph: arrow keys walk, Enter zooms, Escape shows all"
               attach={(made) => {
                 flame.current = made;
@@ -203,7 +203,7 @@ export function DiffPage({ payload }: { payload: Payload<DiffHead> }) {
           name={name(frames.fn[tip.frame])}
           place={head.places[frames.fn[tip.frame]] ?? ""}
           rows={[
-            ["change", saidChange(both(tip.frame))],
+            ["change", changeText(both(tip.frame))],
             ["before", shareOf(both(tip.frame).old, "old")],
             ["now", shareOf(both(tip.frame).now, "new")],
           ]}

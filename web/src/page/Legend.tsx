@@ -26,7 +26,7 @@ export function Legend({ graph, leftOut, uncertain, waiting, children }: Props) 
             </span>
           ),
       )}
-      {waiting && graph.head.told && (
+      {waiting && graph.head.divided && (
         <span class="swatch pale" title="The paler end of a frame is as wide as its waiting">
           waiting
         </span>

@@ -297,7 +297,7 @@ function tableOfLines(lines: Lines): TableOf {
   };
 }
 
-/** Whether a column says anything. */
+/** Return true if a column has anything to show. */
 function there(column: Column, rows: number[]): boolean {
   return rows.some((row) => column.text(row));
 }
@@ -491,22 +491,22 @@ function Extra({ lines, row, isLine }: { lines: Lines; row: number; isLine: bool
 
 function gutterOf(lines: Lines, file: number, of: (row: number) => number): Gutter[] {
   const rows = lines.rowsOfFile[file];
-  const told = (cell: (row: number) => string) => (row: number) => (of(row) >= 0 ? cell(of(row)) : "");
+  const ofRow = (cell: (row: number) => string) => (row: number) => (of(row) >= 0 ? cell(of(row)) : "");
   const hits = lines.payload.column("i.hits");
   const all: Gutter[] = [
     {
       name: "hits",
       title: "hits",
       about: "how often the line began; exact",
-      text: (row) => (of(row) < LINE ? count(hits[instructionAt(of(row))]) : told(lines.hitsText)(row)),
+      text: (row) => (of(row) < LINE ? count(hits[instructionAt(of(row))]) : ofRow(lines.hitsText)(row)),
     },
-    { ...OWN, title: title(lines), text: told(lines.ownText) },
-    { name: "error", title: "±", about: "its error, in 19 of 20 cases", text: told(lines.errorText) },
-    { name: "waiting", title: "waiting", about: "time in which it did not run", text: told(lines.waitText) },
-    { name: "for", title: "for", about: "what it mostly waited for", text: told(lines.whyText) },
-    { name: "inner", title: "inner", about: "time in Python functions that it called", text: told(lines.innerText) },
-    { name: "each", title: "each", about: "own and inner time a hit", text: told(lines.eachText) },
-    { name: "awaiting", title: "awaiting", about: "time until a coroutine went on", text: told(lines.awaitText) },
+    { ...OWN, title: title(lines), text: ofRow(lines.ownText) },
+    { name: "error", title: "±", about: "its error, in 19 of 20 cases", text: ofRow(lines.errorText) },
+    { name: "waiting", title: "waiting", about: "time in which it did not run", text: ofRow(lines.waitText) },
+    { name: "for", title: "for", about: "what it mostly waited for", text: ofRow(lines.whyText) },
+    { name: "inner", title: "inner", about: "time in Python functions that it called", text: ofRow(lines.innerText) },
+    { name: "each", title: "each", about: "own and inner time a hit", text: ofRow(lines.eachText) },
+    { name: "awaiting", title: "awaiting", about: "time until a coroutine went on", text: ofRow(lines.awaitText) },
   ];
   const cells: Record<string, (row: number) => string> = {
     error: lines.errorText,

@@ -1,4 +1,4 @@
-// How a page begins: its data is read, then it is drawn; what goes wrong is said in the page.
+// How a page begins: its data is read, then it is drawn; errors are shown in the page.
 
 import { type ComponentType, render } from "preact";
 import { load, type Payload } from "../data/payload.ts";

@@ -1,5 +1,5 @@
 // All of a source at once, on a strip beside it: where it is hot, or where something is missing. For who sees it; the
-// tables and the keys say the same.
+// tables and the keys show the same.
 
 import { useEffect, useRef } from "preact/hooks";
 

@@ -1,4 +1,4 @@
-// The rows that a source is shown in: one for each line, and below a line what else there is to say about it.
+// The rows that a source is shown in: one for each line, and below a line what else is known of it.
 
 export const LINE = -1; // a row that is the line itself
 

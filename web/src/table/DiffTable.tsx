@@ -40,8 +40,8 @@ export function ranked(payload: Payload<DiffHead>, rank: Rank): number[] {
     return moved.sort((a, b) => Math.abs(calls[b]) - Math.abs(calls[a]) || a - b);
   }
   if (rank === "time") {
-    const told = rows.filter((row) => states[row] === "both" && significant[row]);
-    return told.sort((a, b) => Math.abs(own[b]) - Math.abs(own[a]) || a - b);
+    const changed = rows.filter((row) => states[row] === "both" && significant[row]);
+    return changed.sort((a, b) => Math.abs(own[b]) - Math.abs(own[a]) || a - b);
   }
   const one = rows.filter((row) => states[row] === (rank === "came" ? "new" : "gone"));
   return one.sort((a, b) => Math.abs(own[b]) - Math.abs(own[a]) || Math.abs(calls[b]) - Math.abs(calls[a]) || a - b);

@@ -1,5 +1,5 @@
 // A table of any kind of rows, sorted by a click on a column's head. A long one in a pane has only the rows in sight as
-// elements, and says its true size to a screen reader; a long one that stands among others is folded.
+// elements, and reports its true size to a screen reader; a long one that stands among others is folded.
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
@@ -24,7 +24,7 @@ interface Props {
   /** What a click or an arrow key does; what a click does where arrow keys only move the focus. */
   select?(row: number): void;
   choose?(row: number): void;
-  /** What is said of no rows at all. */
+  /** The text for a table without rows. */
   nothing: string;
   fold?: boolean;
 }

@@ -1,4 +1,4 @@
-// A table of any length: only the rows in sight are elements. It says its true size to a screen reader.
+// A table of any length: only the rows in sight are elements. A screen reader gets its true size.
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Functions, Times } from "../data/calls.ts";

@@ -9,7 +9,7 @@ const LEAST = 0.1; // of what is notable: a wait that is shown beside notable on
 
 export interface Cells {
   title: string;
-  /** What a screen reader and a hover say of the column. */
+  /** The column's tooltip, also for a screen reader. */
   about: string;
   text(row: number): string;
   /** What rows are sorted by, the largest first. */

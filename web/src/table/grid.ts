@@ -3,7 +3,7 @@
 export interface Column {
   name: string;
   title: string;
-  /** What a hover says of the column. */
+  /** The column's tooltip. */
   about?: string;
   text(row: number): string;
   /** What rows are sorted by: numbers the largest first, texts from a to z. */

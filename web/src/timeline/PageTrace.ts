@@ -5,9 +5,9 @@
  * halves; those narrower than a column are summed in passing, as the server does for larger traces.
  */
 import type { Payload } from "../data/payload.ts";
-import type { Gap, Instant } from "./said.ts";
+import type { Gap, Instant } from "./events.ts";
 import type { Spot } from "./scene.ts";
-import type { FoundCall, RangeSums, Said, TraceInfo, TraceSource } from "./source.ts";
+import type { FoundCall, ProgramEvents, RangeSums, TraceInfo, TraceSource } from "./source.ts";
 import type { Rows } from "./tiles.ts";
 import type { ProcessInfo, ThreadInfo } from "./tracks.ts";
 
@@ -156,7 +156,7 @@ export class PageTrace implements TraceSource {
     return began;
   }
 
-  async said(): Promise<Said> {
+  async events(): Promise<ProgramEvents> {
     return { instants: this.head.instants, left: this.head.left, gaps: this.head.gaps };
   }
 

@@ -1,6 +1,6 @@
 /** What is drawn, as it is handed to those who draw it, and the types of letters that they share. */
 import type { Paint, Theme } from "./colours.ts";
-import type { OfThread } from "./said.ts";
+import type { OfThread } from "./events.ts";
 import type { Rows } from "./tiles.ts";
 import type { Layout } from "./tracks.ts";
 import type { Stretch, Viewport } from "./viewport.ts";
@@ -29,7 +29,7 @@ export interface Scene {
   readonly name: (fn: number) => string;
   readonly waits: (node: number) => boolean;
   readonly matches: ((fn: number) => boolean) | null;
-  readonly said: ReadonlyMap<number, OfThread>;
+  readonly events: ReadonlyMap<number, OfThread>;
   readonly selected: Spot | null;
   readonly range: Stretch | null;
   readonly hover: Spot | null;

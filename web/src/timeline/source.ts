@@ -1,6 +1,6 @@
 /** Where a timeline has its data from: a server that is asked for what is drawn, or the page itself. */
 
-import type { Gap, Instant } from "./said.ts";
+import type { Gap, Instant } from "./events.ts";
 import type { Spot } from "./scene.ts";
 import type { Rows } from "./tiles.ts";
 import type { ProcessInfo, ThreadInfo } from "./tracks.ts";
@@ -32,7 +32,7 @@ export function labelOf(info: TraceInfo, fn: number): string {
   return name === "<module>" && info.modules[fn] ? `${info.modules[fn]}:${name}` : name;
 }
 
-export interface Said {
+export interface ProgramEvents {
   readonly instants: readonly Instant[];
   /** How many more there are than are drawn. */
   readonly left: number;
@@ -57,10 +57,10 @@ export interface FoundCall {
   readonly done: boolean;
 }
 
-/** What has become of a recording that is written. anew: threads have come, so that no track is where it was. */
+/** The growth of a recording that is still written. moreThreads: there are new threads, so that the tracks have moved. */
 export interface Growth {
   readonly to: number;
-  readonly anew: boolean;
+  readonly moreThreads: boolean;
 }
 
 export interface TraceSource {
@@ -70,11 +70,11 @@ export interface TraceSource {
   rows(from: number, to: number, columns: number, threads: readonly number[], signal: AbortSignal): Promise<Rows>;
   /** How many calls began in each part of the whole. */
   density(columns: number): Promise<Float64Array>;
-  /** What was said in a stretch. */
-  said(from: number, to: number): Promise<Said>;
+  /** The program's events in a stretch. */
+  events(from: number, to: number): Promise<ProgramEvents>;
   /** In how many steps the whole is asked for it: what is long must not keep others waiting. */
   readonly steps: number;
-  /** The call of which a part is known, whole; null: it cannot be told from others. */
+  /** The call of which a part is known, whole, or null if it cannot be separated from others. */
   whole(part: Spot, at: number): Promise<Spot | null>;
   range(from: number, to: number, signal: AbortSignal): Promise<RangeSums>;
   /** The first call of one of the functions after a time, or before it. */

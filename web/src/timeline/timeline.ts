@@ -6,11 +6,11 @@
  */
 import { type Paint, paintOf, type Theme } from "./colours.ts";
 import { AFTER, BEFORE, draw, RULER, spotAt, spotOf, titleEnd, titleTop } from "./draw.ts";
-import { nextMark, type Told, toldAt } from "./marks.ts";
+import { byThread, type Counter, countersOf, type Instant, type OfThread } from "./events.ts";
+import { nextMark, type Pointed, pointedAt } from "./marks.ts";
 import { type Density, drawMinimap, MINIMAP, timeOnMinimap } from "./minimap.ts";
-import { byThread, type Counter, countersOf, type Instant, type OfThread } from "./said.ts";
 import type { Scene, Spot } from "./scene.ts";
-import { type Growth, labelOf, type Said, type TraceSource } from "./source.ts";
+import { type Growth, labelOf, type ProgramEvents, type TraceSource } from "./source.ts";
 import { covering, levelOf, type Rows, spanOf, THREADS_A_TILE, TILE_COLUMNS, Tiles } from "./tiles.ts";
 import { type Fold, HEADING, inSight, type Layout, layOut, nextFold, ROW, type Track } from "./tracks.ts";
 import { Viewport } from "./viewport.ts";
@@ -19,7 +19,7 @@ export interface Listener {
   /** A call was chosen, a range, or nothing. */
   chosen(spot: Spot | null, range: { from: number; to: number } | null): void;
   /** The pointer is over something. */
-  over(what: Spot | Told | null, x: number, y: number): void;
+  over(what: Spot | Pointed | null, x: number, y: number): void;
   /** What is in sight has changed. */
   moved(view: Viewport): void;
 }
@@ -53,7 +53,7 @@ export class Timeline {
   selected: Spot | null = null;
   range: { from: number; to: number } | null = null;
   private instants: readonly Instant[] = [];
-  private said: ReadonlyMap<number, OfThread> = new Map();
+  private events: ReadonlyMap<number, OfThread> = new Map();
   private readonly measured = new WeakSet<Rows>(); // of which it is known how deep they are
   private counters: readonly Counter[] = [];
   private atMark: number | null = null; // the one that was gone to last
@@ -115,10 +115,10 @@ export class Timeline {
 
   // ---- what the page asks for ----
 
-  /** What the program said of itself, and where events are missing. */
-  say({ instants, gaps }: Said): void {
+  /** Draws the program's own events, and where events are missing. */
+  showEvents({ instants, gaps }: ProgramEvents): void {
     this.instants = instants;
-    this.said = byThread(instants, gaps, this.source.info.to);
+    this.events = byThread(instants, gaps, this.source.info.to);
     this.counters = countersOf(instants);
     this.arrange();
     this.refresh();
@@ -225,11 +225,11 @@ export class Timeline {
   }
 
   /** The recording has grown. What lies well before its old end has been written, and is not asked for again. */
-  grown({ to, anew }: Growth): void {
+  grown({ to, moreThreads }: Growth): void {
     const { whole, span } = this.view;
     const all = span >= (whole.to - whole.from) * 0.98;
     const follows = this.view.to >= whole.to - span * 0.02;
-    if (anew) {
+    if (moreThreads) {
       this.tiles.clear();
       this.arrange();
       this.number();
@@ -360,7 +360,7 @@ export class Timeline {
       name: (fn) => labelOf(this.source.info, fn),
       waits: this.source.info.waits,
       matches: this.matches,
-      said: this.said,
+      events: this.events,
       selected: this.selected,
       range: this.range,
       hover: this.hover,
@@ -502,10 +502,10 @@ export class Timeline {
     return at >= top && at < top + HEADING && x < titleEnd(this.context, this.scene(), track) ? track : undefined;
   }
 
-  private toldAt(scene: Scene, x: number, y: number): Told | null {
+  private pointedAt(scene: Scene, x: number, y: number): Pointed | null {
     const at = y - RULER + this.scroll;
     const track = inSight(this.layout, at, at)[0];
-    return track && y >= RULER && at >= track.top && at - track.top <= HEADING ? toldAt(scene, track, x) : null;
+    return track && y >= RULER && at >= track.top && at - track.top <= HEADING ? pointedAt(scene, track, x) : null;
   }
 
   /** Brings the next mark of the program into sight, or the one before; null: there is none. */
@@ -513,7 +513,7 @@ export class Timeline {
     const { from: first, to: last } = this.view;
     const at = this.atMark ?? Number.NaN; // where one went last, unless one has moved on since
     const from = first <= at && at <= last ? at : back ? last : first - 1;
-    const mark = nextMark(this.said, from, back);
+    const mark = nextMark(this.events, from, back);
     if (!mark) return null;
     this.atMark = mark.time;
     const { span } = this.view;
@@ -545,9 +545,9 @@ export class Timeline {
     const title = this.titleAt(x, y);
     const scene = this.scene();
     this.hover = title ? null : spotAt(scene, x, y);
-    const told = this.hover ? null : this.toldAt(scene, x, y);
+    const pointed = this.hover ? null : this.pointedAt(scene, x, y);
     this.canvas.style.cursor = title || this.hover ? "pointer" : y < RULER ? "col-resize" : "grab";
-    this.listener.over(this.hover ?? told, x, y);
+    this.listener.over(this.hover ?? pointed, x, y);
     this.refresh();
   }
 

@@ -1,5 +1,5 @@
 /** Where tracks are, from top to bottom: counters, then a heading for each process if there are several, and its threads. */
-import type { Counter } from "./said.ts";
+import type { Counter } from "./events.ts";
 
 export interface ThreadInfo {
   readonly id: number;

@@ -3,7 +3,7 @@
 import type { Source } from "../data/calls.ts";
 import { type Payload, unpack } from "../data/payload.ts";
 import type { Spot } from "../timeline/scene.ts";
-import type { FoundCall, Growth, RangeSums, Said, TraceInfo, TraceSource } from "../timeline/source.ts";
+import type { FoundCall, Growth, ProgramEvents, RangeSums, TraceInfo, TraceSource } from "../timeline/source.ts";
 import { type Rows, rowsOf } from "../timeline/tiles.ts";
 import type { ProcessInfo, ThreadInfo } from "../timeline/tracks.ts";
 
@@ -110,8 +110,8 @@ export class ServedTrace implements TraceSource {
     return Float64Array.from((await getColumns(`${this.number}/density?columns=${columns}`)).column("calls"));
   }
 
-  said(from: number, to: number): Promise<Said> {
-    return getJson<Said>(`${this.number}/said?from=${Math.floor(from)}&to=${Math.floor(to)}`);
+  events(from: number, to: number): Promise<ProgramEvents> {
+    return getJson<ProgramEvents>(`${this.number}/events?from=${Math.floor(from)}&to=${Math.floor(to)}`);
   }
 
   async whole(part: Spot, at: number): Promise<Spot | null> {
@@ -141,10 +141,11 @@ export class ServedTrace implements TraceSource {
     if (!state.grown) return null;
     const { names, threads } = this.info;
     const [functions, tracks] = state.sizes;
-    const anew = tracks !== threads.length;
-    if (anew || functions !== names.length) this.info = infoOf(await getJson<TraceAnswer>(`${this.number}/trace`));
+    const moreThreads = tracks !== threads.length;
+    if (moreThreads || functions !== names.length)
+      this.info = infoOf(await getJson<TraceAnswer>(`${this.number}/trace`));
     else this.info = { ...this.info, to: state.to };
     this.version = state.version;
-    return { to: state.to, anew };
+    return { to: state.to, moreThreads };
   }
 }

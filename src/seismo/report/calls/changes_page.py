@@ -58,7 +58,9 @@ def changes_data(sides: Sides) -> tuple[dict[str, object], Columns]:
     paths, columns = tree.paths(len(rows))
     head: dict[str, object] = {
         "kind": "diff",
-        "facts": [[label, shown(said, 2_000)] for label, said in overview(old, new, found, OF_FUNCTIONS, _SIGNS)],
+        "facts": [
+            [label, shown(sentence, 2_000)] for label, sentence in overview(old, new, found, OF_FUNCTIONS, _SIGNS)
+        ],
         "timeless": without_times([*old, *new]),
         "runs": [len(old), len(new)],
         "names": [*(shown(row.key.qualname) for row in rows), SMALLER],

@@ -290,8 +290,8 @@ def whole_words(functions: Table[FunctionRow], times: str, known: Container[str]
     """Return what the percentages refer to: `100 % is 1.83 s of running`."""
     if times == "calls":
         return f"100 % is {text.number_of(sum(functions['calls']), 'call')}"
-    told = "ready" in known or "lock" in known or any(functions["wait_ns"])
-    where = "in functions" if not told else f"of {WORDS[times]}"
+    divided = "ready" in known or "lock" in known or any(functions["wait_ns"])
+    where = "in functions" if not divided else f"of {WORDS[times]}"
     return f"100 % is {text.duration(sum(functions['own_ns']), signs)} {where}"
 
 

@@ -27,7 +27,7 @@ from seismo.report.function_names import IMPORT, imported_module, place
 from seismo.report.libraries import INSTALLED, STANDARD, of_functions
 from seismo.report.page.document import drawn, save
 from seismo.report.page.payload import counts, doubles, packed, shown
-from seismo.report.waiting import ELAPSED, reasons, told
+from seismo.report.waiting import ELAPSED, known_waits, reasons
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -115,7 +115,7 @@ def calls_data(
     recording, pick = chosen.recording, chosen.pick
     functions = recording.functions
     signs = words.Signs()
-    known = told(recording)
+    known = known_waits(recording)
     progress.report("making the page: functions", 0, STAGES)
     columns = _function_columns(chosen)
     progress.report("making the page: paths", 1, STAGES)
@@ -139,7 +139,7 @@ def calls_data(
         "times": times,
         "timeless": recording.timeless,
         "table": page_columns(),
-        "told": bool(known) or any(functions["wait_ns"]),
+        "divided": bool(known) or any(functions["wait_ns"]),
         "facts": [[label, shown(sentence, 2_000)] for label, sentence in [*header(whole, signs), *chosen.facts]],
         "modules": _texts(modules),
         "names": [*_texts(names), *system, *others],

@@ -25,7 +25,7 @@ from seismo.report.shown_functions import Modules, chosen_modules
 from seismo.report.sources import Sources
 from seismo.report.story import Name, Row, Section, Story, facts_section, falling, next_section, rounded, share
 from seismo.report.story.steps import Steps, option
-from seismo.report.waiting import told
+from seismo.report.waiting import known_waits
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -105,7 +105,7 @@ def story(recording: Recording, file: str, most: int, options: Options) -> Story
     modules = chosen_modules(options)
     steps = Steps(recording, file)
     shown = without_idle(recording)[0].timed(by)
-    known = told(shown)
+    known = known_waits(shown)
     table = shown.functions if options.imports else with_imports_as_one(shown)
     cells = FunctionCells(table, _SIGNS, by, known)
     cells.roomy = True

@@ -65,8 +65,8 @@ def write_coverage(
     head = index_data(report, files, title, precision, facts)
     numbered = progress.over("writing files", enumerate(files), len(files))
     parts = ((f"file-{number}", file_data(file)) for number, file in numbered)
-    said = f"{title}: {report.totals.percent_text(precision)}%"
-    save(index, drawn_in_parts(said, "coverage", head, parts))
+    caption = f"{title}: {report.totals.percent_text(precision)}%"
+    save(index, drawn_in_parts(caption, "coverage", head, parts))
     ignore = os.path.join(target, ".gitignore")
     if not os.path.exists(ignore):
         save(ignore, "# Made by seismo.\n*\n")

@@ -113,9 +113,9 @@ def _line_columns(program: TimedProgram, functions: Sequence[TimedFunction], hea
     number_of = {one.id: number for number, one in enumerate(functions)}
     lines = program.lines
     why = [reasons(one.wait_ns, one.ready_ns, one.lock_ns, program.known) if one.wait_ns else "" for one in lines]
-    said = sorted(set(why))
-    place = {words_: number for number, words_ in enumerate(said)}
-    head["reasons"] = said
+    texts = sorted(set(why))
+    place = {words_: number for number, words_ in enumerate(texts)}
+    head["reasons"] = texts
     instructions = [(row, *one) for row, line in enumerate(lines) for one in line.instructions]
     head["instructions"] = [shown(text, _INSTRUCTION) or "?" for _, _, text, _ in instructions]
     return {

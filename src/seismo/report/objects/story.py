@@ -31,7 +31,7 @@ from seismo.report.objects.columns import (
 from seismo.report.objects.facts import by_type_only, peak
 from seismo.report.objects.group_descriptions import ObjectWords
 from seismo.report.objects.holders import Holders
-from seismo.report.objects.leak_descriptions import HARMLESS, style, told
+from seismo.report.objects.leak_descriptions import HARMLESS, style, verdict_words
 from seismo.report.objects.libraries import others_in_words
 from seismo.report.story import (
     Name,
@@ -284,7 +284,7 @@ class Tables:
             row = ObjectRow(self._data(name, group), numbers, falling(weight, at, key(one) / largest))
             if leak is not None:
                 row.data |= _judged(leak)
-                row.cells = [*numbers, told(leak)[1]]
+                row.cells = [*numbers, verdict_words(leak)[1]]
             row.cells = [*row.cells, *(_names(self._words, group)[: 1 if of_types else None])]
             row.path = self._words.path(group)
             if held_by:

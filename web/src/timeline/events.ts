@@ -1,4 +1,4 @@
-/** What the program said of itself, as it is drawn: spans from begin to end, counters over time. */
+/** The program's own events as they are drawn: spans from begin to end, counters over time. */
 
 export interface Instant {
   readonly time: number;
@@ -44,7 +44,7 @@ export interface OfThread {
 
 const MOST_COUNTERS = 12;
 
-/** What was said, thread by thread. end: of the recording, to which what has no end reaches. */
+/** Return the events of each thread. end: of the recording, at which spans without an end are cut. */
 export function byThread(instants: readonly Instant[], gaps: readonly Gap[], end: number): Map<number, OfThread> {
   const found = new Map<number, OfThread>();
   const of = (thread: number): OfThread => {
