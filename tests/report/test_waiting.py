@@ -120,6 +120,18 @@ def test_the_wall_or_waiting_can_be_ranked(report, times, title, first):
     assert total >= own
 
 
+def test_no_row_without_waiting_is_among_those_by_waiting(report):
+    """Of a program's functions, most never wait: rows of zeros would be most of what --all shows."""
+    for order in ("own", "total", "calls"):
+        lines = report(server(), 120, times="wait", limit=None, order=order)
+        names = [row[-2] for row in table(lines)[1:]]
+        assert ("app:main" in names) == (order == "total"), "only what it called waited"
+        assert "select:poll" in names
+    assert "app:main" in [row[-2] for row in table(report(server(), 120, limit=None))[1:]]
+    rest = " ".join(report(server(), 120, times="wait", limit=1))
+    assert "% of the waiting (" in rest
+
+
 def test_callers_and_callees_have_waiting(report):
     rows = table(report(server(), 100, callees=["main"], times="cpu"), "  1 call,")
     assert rows[0] == ["total", "share", "waiting", "calls", "callee"]

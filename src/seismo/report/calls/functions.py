@@ -221,16 +221,25 @@ def usual_columns(cells: FunctionCells, rows: Sequence[int], order: str, roomy: 
 
 
 def selected_rows(
-    functions: Table[FunctionRow], order: str, modules: Modules, tree: Table[NodeRow] | None = None
+    functions: Table[FunctionRow],
+    order: str,
+    modules: Modules,
+    tree: Table[NodeRow] | None = None,
+    times: str = "wall",
 ) -> list[int]:
-    """Return all rows that the modules' filter lets through, in one of ORDERS. tree: as in in_order()."""
-    calls, resumes, own = (functions[name] for name in ("calls", "resumes", "own_ns"))
+    """Return all rows that the modules' filter lets through, in one of ORDERS. tree: as in in_order().
+
+    With --thread, some functions never ran, and with --time wait, most never waited: both are left out.
+    """
+    about = ("calls", "resumes", "own_ns")
+    if times == "wait":
+        about = ("total_ns", "total_error_ns") if order == "total" else ("own_ns", "own_error_ns")
+    columns = [functions[name] for name in about]
     left_out = modules.left_out(functions)
     return [
         row
         for row in in_order(functions, order, tree)
-        if (calls[row] or resumes[row] or own[row])  # with --thread, others may never have run
-        and row not in left_out
+        if row not in left_out and any(column[row] for column in columns)
     ]
 
 
@@ -250,7 +259,7 @@ def write_functions(
     limit: how many rows, None for all, or 0 for the relevant ones. columns: names, or None for the default. tree: the
     recording's tree, for an order that needs it.
     """
-    rows = selected_rows(functions, order, modules, tree)
+    rows = selected_rows(functions, order, modules, tree, times)
     shown = rows[: _relevant(functions, rows, order, times)] if limit == 0 else rows[:limit]
     whole = whole_words(functions, times, known, paper.signs)
     remark = f" ({'; '.join(words for words in (modules.words(), whole) if words)})"
@@ -268,7 +277,7 @@ def write_functions(
         own = functions["own_ns"]
         rest = text.percent(sum(own[row] for row in rows[len(shown) :]), cells.whole_ns)
         more = text.number_of(len(rows) - len(shown), "more function")
-        what = "calls" if times == "calls" else "own time"
+        what = {"calls": "calls", "wait": "waiting"}.get(times, "own time")
         paper.line(
             (
                 f"  {paper.signs.cut} {more}, {rest or '0 %'} of the {what} ({paper.more_all})",

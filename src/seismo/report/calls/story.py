@@ -110,7 +110,7 @@ def story(recording: Recording, file: str, most: int, options: Options) -> Story
     cells = FunctionCells(table, _SIGNS, by, known)
     cells.roomy = True
     functions = Functions(shown, cells)
-    rows = selected_rows(table, "own", modules)
+    rows = selected_rows(table, "own", modules, times=by)
     sections = [facts_section(header(recording, _SIGNS))]
     watch = is_watch(recording)
     if not watch:  # a watch records no callers, so that its tree is flat
