@@ -10,7 +10,18 @@ import os
 
 from seismo.escape import printable
 from seismo.report import kind, waiting
-from seismo.report.words import Signs, beginning, cells, count, duration, number_of, pieces, shorten, wrapped
+from seismo.report.words import (
+    Signs,
+    beginning,
+    cells,
+    count,
+    duration,
+    is_unknown,
+    number_of,
+    pieces,
+    shorten,
+    wrapped,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -306,10 +317,13 @@ def clock(recording: Recording, signs: Signs) -> list[str]:
 
 
 def doubt(recording: Recording, signs: Signs) -> list[str]:
-    """Return the meaning of the times' errors, if any time has one."""
-    if not any(error > 0 for error in recording.timed_rows["own_error_ns"]):
+    """Return the meaning of the times' errors and of upper bounds, if any time has one."""
+    rows = recording.timed_rows
+    times = list(zip(rows["own_ns"], rows["own_error_ns"], strict=True))
+    if not any(error > 0 for _, error in times):
         return []
-    return [f"times less the cost of measuring, {signs.error} in 19 of 20 cases"]
+    bounds = "; < is an upper bound" if any(is_unknown(ns, error) for ns, error in times) else ""
+    return [f"times exclude the cost of measuring; {signs.error} holds in 19 of 20 cases{bounds}"]
 
 
 def calls(recording: Recording) -> str:
