@@ -442,7 +442,7 @@ def _other_problems(problems: Iterable[str], sentences: list[str]) -> list[str]:
 def time_taken(recording: Recording, signs: Signs, idle_ns: int = 0) -> str:
     """Return how long the program took, on how many threads, and how much of that was running, waiting and idle.
 
-    recording: without the idle time, of which there is so much.
+    recording: without idle time. idle_ns: that time.
     """
     threads, cpu = thread_count(recording), cpu_ns(recording)
     words = f"took {duration(wall_ns(recording) or sum(recording.functions['own_ns']), signs)}"
@@ -456,7 +456,7 @@ def time_taken(recording: Recording, signs: Signs, idle_ns: int = 0) -> str:
 
 
 def write_opening(paper: Paper, recording: Recording, words: str) -> None:
-    """Write what ran and these words about it, and in a line each what makes the numbers those of a part of it."""
+    """Write the command line with `words` about it, and a line for each filter, cut and loss."""
     signs = paper.signs
     program = command_line(recording)
     if program:
@@ -472,7 +472,7 @@ def write_opening(paper: Paper, recording: Recording, words: str) -> None:
 
 
 def write_notes(paper: Paper, facts: list[tuple[str, str]]) -> None:
-    """Write what else there is to know: when and how the recording was made, and all that it lacks."""
+    """Write the notes: when and how the recording was made, and what it lacks."""
     paper.line()
     paper.line(("Notes", "title"))
     write_facts(paper, [fact for fact in facts if fact[0] != "took"])

@@ -188,7 +188,7 @@ def _changes(old: ServedRecording, new: ServedRecording) -> bytes:
 
 
 def _ran(recording: Recording) -> Recording:
-    """Return the recording with the times to compare."""
+    """Return the recording by running time, as `seismo diff` compares it."""
     return recording.timed("cpu") if of(recording).times else recording
 
 

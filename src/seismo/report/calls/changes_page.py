@@ -110,7 +110,7 @@ class _Union:
     """The merged tree of several recordings, without regard to threads."""
 
     def __init__(self, numbers: dict[Any, int], bound: set[int]) -> None:
-        """Make an empty tree. numbers: of the functions by key. bound: those whose own time goes to callers."""
+        """Make an empty tree. numbers: of the functions by key. bound: those whose time is their callers'."""
         self._numbers = numbers
         self._bound = bound
         self._known: dict[tuple[int, int], int] = {}
@@ -123,7 +123,7 @@ class _Union:
         self._total_squares: list[float] = []
 
     def add(self, recording: Recording, side: int, runs: int, pace: float) -> None:
-        """Add one recording of a side with so many runs. pace: its duration divided by that of a mean run."""
+        """Add a recording. runs: the number of runs of its side. pace: its duration divided by that of a mean run."""
         tree = recording.tree
         functions = keys(recording)
         to: list[int] = []

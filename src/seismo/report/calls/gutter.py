@@ -24,7 +24,7 @@ _SIGNS = text.Signs()
 
 
 def gutter(recording: Recording, file: str, options: Options) -> Story:
-    """Return the notes. file: the recording's."""
+    """Return a note for each function. file: the path of the recording."""
     by = options.time or usual_times(recording)
     shown = recording.timed(by)
     cells = FunctionCells(shown.functions, _SIGNS, by, known_waits(shown))

@@ -58,7 +58,7 @@ def import_system(recording: Recording) -> ImportSystem:
 def with_imports_as_one(recording: Recording) -> Table[FunctionRow]:
     """Return the table of functions with the import system's time on one row, that of its first function.
 
-    A C function keeps only its work for others. Rows from which everything moved have no calls and no time.
+    The rows of its other functions become empty. A C function keeps the calls that other code made.
     """
     system = import_system(recording)
     functions, tree = recording.functions, recording.tree

@@ -45,7 +45,8 @@ WAITING = {
 
 _OWN, _LIBRARY, _CALLERS = 0, 1, 2  # the owner of a function
 # The position of a node: in own code, in a library called by own code, above both, or in a library that no own code
-# called. _STEPS has for each owner of a function the position of its node by that of the parent. Libraries are odd.
+# called. _STEPS has for each owner of a function the position of its node by that of the parent. Positions in libraries
+# are odd numbers.
 OWN, CALLED, TOP, BARE = 0, 1, 2, 3
 _STEPS = (bytes((OWN, OWN, OWN, OWN)), bytes((CALLED, CALLED, BARE, BARE)), bytes((OWN, CALLED, TOP, BARE)))
 

@@ -64,9 +64,10 @@ def write_calls(
     threads: Sequence[str] = (),
     imports: bool = False,
 ) -> None:
-    """Write the page of a recording of calls: "cpu", "wall" or "wait" first; of some functions and threads alone.
+    """Write the page of a recording of calls, or of these functions and threads only.
 
-    Raise FormatError if it cannot be written, and UsageError if there is no such thread.
+    times: the kind of time that it shows first. Raises FormatError if the page cannot be written, and UsageError if
+    there is no such thread.
     """
     chosen = Chosen(recording, times, modules, threads, imports)
     save(os.fspath(path), calls_page(recording, title, times, chosen=chosen))
@@ -75,7 +76,7 @@ def write_calls(
 def calls_frame(recording: Recording) -> str:
     """Return the page as an element for a notebook: isolated, and with fewer paths since the notebook stores it.
 
-    An untrusted notebook drops the element and shows the text in it, which a browser that draws the element hides.
+    An untrusted notebook drops the element and shows the text inside it.
     """
     if not len(recording.tree):
         return ""
@@ -96,7 +97,7 @@ def calls_page(
     timeline: bool = True,
     most_calls: int = MOST_CALLS,
 ) -> str:
-    """Return the page as text. most: paths. timeline: include a trace of up to most_calls, if no other is beside it."""
+    """Return the page as text. most: paths. timeline: include the calls of a trace, up to most_calls."""
     title = title or command_line(recording) or "Calls"
     head, columns = calls_data(recording, times, most, chosen, most_calls if timeline else 0)
     progress.report("making the page: packing", 3, STAGES)
@@ -131,7 +132,7 @@ def calls_data(
     )
     whose, groups, folded = _whose(recording, chosen.system)
     names = [_import(*row) or row[2] for row in zip(kinds, modules, names, files, strict=True)]
-    # After the functions: the import system, which is a row of the table, and what is no row.
+    # The import system, a row of the table, follows the functions; entries that are no rows come last.
     system = [IMPORT_SYSTEM] if chosen.system.functions else []
     others = [SMALLER, *([NOT_SHOWN] if chosen.hidden else [])]
     head: dict[str, object] = {
@@ -177,7 +178,7 @@ def _texts(texts: Iterable[str]) -> list[str]:
 
 
 def _function_columns(chosen: Chosen) -> Columns:
-    """Return what the table of functions shows, for each of the times that there are."""
+    """Return the columns of the table of functions, for each kind of time."""
     sums = chosen.sums(TIMES[0])
     columns: Columns = {name: counts(sums(name)) for name in ("calls", "resumes", "exceptions", "awaits")}
     columns["bound"] = counts(sums("lower_bound"))
@@ -202,10 +203,9 @@ def _reasons(chosen: Chosen, known: set[str]) -> list[str]:
 
 
 def _whose(recording: Recording, system: ImportSystem) -> tuple[list[int], list[int], bool | None]:
-    """Return whose each function is, and of what it is a part where libraries are folded (library_folding.py).
+    """Return each function's owner, its group for folding (library_folding.py), and whether the page starts folded.
 
-    An imported module of a library begins a fold of its own, wherever it is. The last value: whether libraries are
-    folded at first, or None if there is nothing to fold.
+    The body of a library's module starts its own fold. The last value is None if there is nothing to fold.
     """
     functions = recording.functions
     kinds: list[Any] = functions["kind"].tolist()

@@ -1,8 +1,8 @@
 """The selection for a page of calls: some threads, some functions.
 
-A function that is left out has no frame: what it called is below its own caller, as in the report's tree. Its own time
-is still in its caller's total. So that every sum over the tree stays what it was, that time is in a path of a function
-that stands for those that are left out, one below each caller: "filtered out", or the import system.
+A function that is left out has no frame: its callees are below its caller, as in the report's tree. Its own time is
+still in its caller's total, and all sums over the tree stay the same. For this, each caller of such functions has one
+path with their own time. That path belongs to a stand-in: "filtered out", or the import system.
 """
 
 from __future__ import annotations

@@ -43,7 +43,7 @@ def sources(recording: Recording, chosen: Chosen) -> tuple[dict[str, object], Co
 
 
 def source_of(recording: Recording, read: Sources, function: int) -> dict[str, Any] | None:
-    """Return the first lines of a function, how many more there are, and a doubt; None if it has no source."""
+    """Return the first lines of a function, the number of the others, and a problem; None if it has no source."""
     kind, file, first, name = (recording.functions[column][function] for column in ("kind", "file", "line", "qualname"))
     if kind != PYTHON or not file or first < 1:
         return None

@@ -391,7 +391,7 @@ def tree_title(tree: CallTree) -> str:
 def write_tree(
     paper: Paper, recording: Recording, modules: Modules, limits: Limits, all_threads: int = 1, idle: Idle = NOT_IDLE
 ) -> None:
-    """Write the call tree with its heading. recording: with so many (`all_threads`) threads combined."""
+    """Write the call tree with its heading. all_threads: the number of threads that it combines."""
     tree = CallTree(recording, modules, limits)
     open_tree(tree, limits)
     remarks = [f"{paper.signs.hot} hot path", *tree_remarks(tree, modules, all_threads)]

@@ -21,7 +21,7 @@ SHOWN = 20
 
 
 def write_verified(paper: Paper, recording: Recording, file: str) -> int:
-    """Write whether they agree, or which nodes differ. Return 1 if any differs.
+    """Write whether the journal and the tree agree, and which nodes differ. Return 1 if any differs.
 
     Raises UsageError if the recording has no journal.
     """

@@ -76,7 +76,7 @@ def write_coverage(
 def write_by_settings(
     report: CoverageReport, settings: Settings, folder: str | os.PathLike[str], facts: Sequence[tuple[str, str]] = ()
 ) -> str:
-    """Write the page as write_coverage() does, with settings for pages, or else those for all reports."""
+    """Write the page by coverage.py's settings for HTML reports; those for all reports are their defaults."""
 
     def either(html: bool | None, otherwise: bool) -> bool:
         return otherwise if html is None else html

@@ -89,7 +89,7 @@ def story(recording: Recording, file: str, most: int, options: Options) -> Story
 
 
 def shown_program(recording: Recording, view: LinesView, signs: Signs) -> tuple[TimedProgram, LinesView, str]:
-    """Return the shown part of a recording; the view with its order chosen; and in words what is hidden."""
+    """Return the shown part of a recording; the view with its order chosen; and a remark on what is hidden."""
     recording = recording.timed(view.times)
     program = timed_program(recording, view.modules.left_out(recording.functions) if view.modules else ())
     hidden = "" if view.libraries else library_words(program.library_times(), program.whole_ns, signs)
@@ -152,7 +152,7 @@ def line_data(line: TimedLine, program: TimedProgram) -> dict[str, Any]:
 
 
 def tables(program: TimedProgram, view: LinesView, hidden: str, signs: Signs, roomy: bool = True) -> Iterator[Section]:
-    """Yield the sections of a report: single lines of all files, then functions. hidden: what is not shown."""
+    """Yield the sections of a report: single lines of all files, then functions. hidden: a remark on what is not shown."""
     cells = LineCells(signs, program.whole_ns, program.notable_ns, program.known, roomy)
     yield _lines(program, view, hidden, cells)
     yield _functions(program, view, cells)

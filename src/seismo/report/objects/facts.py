@@ -132,7 +132,7 @@ def _spans(recording: Recording) -> str:
 
 
 def never_called(recording: Recording) -> str:
-    """Return that the functions of --leaks or --span were never called, or "" if they were or there are none."""
+    """Return a sentence if the functions of --leaks or --span were never called, else ""."""
     settings = recording.meta.get("settings")
     if not isinstance(settings, dict) or len(recording.object_spans):
         return ""

@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from seismo.report.words import Signs
 
 _SIGNS = text.Signs()
-FEW = 0.01  # of the largest number: a row with less says nothing of what grew
+FEW = 0.01  # of the largest number: smaller rows are noise
 _HOLDERS, _DEEPEST = 3, 12  # holders of one thing, and levels of them
 
 
@@ -254,7 +254,7 @@ class Tables:
         return self._section(name, groups, ORDERS[order].key, remark=remark, by=f" by {ORDERS[order].words}")
 
     def _of_lines(self, name: str, groups: Sequence[ObjectGroup], order: str, remark: str = "") -> Section:
-        """Return a table of the program's own lines, with a remark about the others, or of all lines if wanted."""
+        """Return a table of the program's own lines with a remark on the others, or of all lines with --libraries."""
         view, whose, key = self._view, self._words.libraries, ORDERS[order].key
         more = {"remark": remark}
         if not (view.libraries or view.everything or view.types):
