@@ -94,7 +94,7 @@ class Kind:
         raise NotImplementedError
 
     def summary(self, recording: Recording, stream: TextIO, path: str = "", coloured: bool = False) -> None:
-        """Write the summary at the end of a run, by `write` of summary.py. path: the recording's, quoted for a shell."""
+        """Write the summary at the end of a run, by `write` of summary.py. path: the recording's, for a shell."""
         own(self, "summary:write")(recording, stream, path, coloured)
 
     def page(self, recording: Recording, path: str | os.PathLike[str], options: Options | None = None) -> int:

@@ -152,7 +152,7 @@ def line_data(line: TimedLine, program: TimedProgram) -> dict[str, Any]:
 
 
 def tables(program: TimedProgram, view: LinesView, hidden: str, signs: Signs, roomy: bool = True) -> Iterator[Section]:
-    """Yield the sections of a report: single lines of all files, then functions. hidden: a remark on what is not shown."""
+    """Yield the sections of a report: single lines of all files, then functions. hidden: a remark on the rest."""
     cells = LineCells(signs, program.whole_ns, program.notable_ns, program.known, roomy)
     yield _lines(program, view, hidden, cells)
     yield _functions(program, view, cells)
