@@ -1,4 +1,4 @@
-// The head of a page: what ran, how long it took, and what was lost; the rest of what is known unfolds.
+// The head of a page: the program, its duration and losses. All other facts unfold.
 
 import type { ComponentChildren } from "preact";
 
@@ -22,7 +22,7 @@ const FIRST = [
   "change",
   "old",
   "new",
-]; // always in sight
+]; // labels of facts that are always in sight
 
 export function Facts({ title, facts, children }: Props) {
   const lost = facts.filter(([label, text]) => label === "lost" && text !== "nothing");

@@ -11,7 +11,7 @@ interface Props {
   listener: FlameListener;
   label: string;
   flip?: boolean;
-  /** Gets the view, for what stands around it. */
+  /** Receives the view, for the controls around it. */
   attach?(view: FlameView | null): void;
 }
 

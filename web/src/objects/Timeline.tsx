@@ -1,5 +1,5 @@
-// Live objects over time as an area, births a second as a line, moments that the program marked. The cursor, which the
-// pointer and the arrow keys move, shows as text what is drawn there.
+// Live objects over time as an area, births per second as a line, and the program's marks. Pointer and arrow keys move
+// a cursor, whose values are shown as text.
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import { largest } from "../data/numbers.ts";
@@ -133,7 +133,7 @@ function draw(
   for (let part = 0; part < parts; part++) context.lineTo(x(part + 0.5), y(births[part] / fastest));
   context.stroke();
   context.font = "11px sans-serif";
-  let free = 0; // to where names of marks reach
+  let free = 0; // the right edge of the last mark's name
   for (const [name, share] of head.marks) {
     const place = Math.round(share * wide) + 0.5;
     context.strokeStyle = colour("--quiet");

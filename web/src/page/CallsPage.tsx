@@ -1,4 +1,4 @@
-// The page of calls: the flame graph, beside it the functions, below them what is known of the chosen one.
+// The page of calls: the flame graph, the functions, and details of the chosen one.
 
 import type { ComponentChildren } from "preact";
 import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
@@ -96,7 +96,7 @@ export function CallsPage({ payload }: { payload: Payload<CallsHead> }) {
   }, [graph, paths, found.matches, selected, theme]);
 
   const turnView = useCallback((to: View) => setView(to), []);
-  useEffect(() => setTip(null), [shown]); // what is below the pointer is another frame
+  useEffect(() => setTip(null), [shown]); // another frame is below the pointer
   useKeys({
     "/": () => field.current?.focus(),
     "1": () => turnView("root"),

@@ -1,4 +1,4 @@
-// What is known of the chosen function: its figures, who calls it and what it calls, and its source.
+// Details of the chosen function: numbers, callers, callees, and source.
 
 import { useMemo } from "preact/hooks";
 import type { Times } from "../data/calls.ts";
@@ -103,7 +103,7 @@ interface RelativesProps {
   up: boolean;
 }
 
-/** Who calls the function, or what it calls, with all that is below, libraries unfolded. */
+/** The callers or callees of the function by their totals, with libraries unfolded. */
 function Relatives({ graph, metric, selected, select, up }: RelativesProps) {
   const rows = useMemo(() => {
     const weights = graph.paths.weights(metric);

@@ -1,4 +1,4 @@
-// The page of what changed: both sides in one flame graph, coloured by the change, and the functions, ranked by it.
+// The page of changes: both sides in one flame graph, coloured by change, and the ranked functions.
 
 import { useMemo, useRef, useState } from "preact/hooks";
 import { Choice, Pick, Search, Theme } from "../chrome/controls.tsx";

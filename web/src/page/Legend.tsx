@@ -1,4 +1,4 @@
-// What the colours, shades and dots of a flame graph mean.
+// The legend of a flame graph: colours, shades and dots.
 
 import type { ComponentChildren } from "preact";
 import { count } from "../data/words.ts";

@@ -1,4 +1,4 @@
-// The page of lines' times: functions, lines and files in tables, and beside them the whole source with its heat.
+// The page of lines' times: tables of functions, lines and files, and the whole source with its heat.
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Choice, Keys, Pick, Search, Theme } from "../chrome/controls.tsx";
@@ -132,7 +132,7 @@ interface Place extends Goal {
   file: number;
 }
 
-/** The file and the line that are shown: those of the address, or the hottest of the program's own. */
+/** Return the shown file and line: those in the address, or the program's hottest. */
 function usePlace(lines: Lines): [Place, (file: number, line: number) => void] {
   const { files } = lines.head;
   const of = (hash: string): Place | null => {
@@ -422,7 +422,7 @@ function FileSource({ lines, place, hot, step, found, theme }: FileSourceProps) 
   const { rows, main, lines: text } = useMemo(() => lines.source(place.file), [lines, place.file]);
   const of = (row: number) => {
     const extra = rows.extra[row];
-    return extra === LINE ? main(rows.line[row]) : extra; // an instruction is below LINE
+    return extra === LINE ? main(rows.line[row]) : extra; // numbers of instructions are below LINE
   };
   const gutter = useMemo(() => gutterOf(lines, place.file, of), [lines, rows]);
   const mark = useMemo(
@@ -473,7 +473,7 @@ function FileSource({ lines, place, hot, step, found, theme }: FileSourceProps) 
   );
 }
 
-/** What stands in the place of source: the function of a line without, a small function, or an instruction. */
+/** Return the text of a row without source: a function's name or an instruction. */
 function Extra({ lines, row, isLine }: { lines: Lines; row: number; isLine: boolean }) {
   if (row === LINE) return null;
   if (row < LINE) {
@@ -515,7 +515,7 @@ function gutterOf(lines: Lines, file: number, of: (row: number) => number): Gutt
     inner: lines.innerText,
     awaiting: lines.awaitText,
   };
-  // On a phone, the source is what is to be read; the table of lines has all columns.
+  // A phone has room for the source only; the table of lines has all columns.
   const narrow = matchMedia("(max-width: 820px)").matches;
   const wanted = narrow ? all.filter(({ name }) => name === "hits" || name === "own") : all;
   return wanted.filter(({ name }) => !cells[name] || rows.some((row) => cells[name](row)));

@@ -1,4 +1,4 @@
-// The source of a function, and on each line what it took, where that was recorded.
+// The source of a function, with the times of its lines if they were recorded.
 
 import { useMemo } from "preact/hooks";
 import { highlighted } from "../chrome/highlight.ts";
@@ -12,7 +12,7 @@ interface Line {
   error: number;
 }
 
-/** What is recorded of the lines of a function, by their numbers. */
+/** Return the recorded lines of a function, by number. */
 function linesOf(graph: Graph, fn: number): Map<number, Line> {
   const found = new Map<number, Line>();
   const { payload } = graph;

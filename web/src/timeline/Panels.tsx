@@ -1,4 +1,4 @@
-/** What is known of a call, and of a range: its functions and its flame graph. */
+/** Details of a call, and of a range with its functions. */
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { count, duration } from "../data/words.ts";
@@ -83,7 +83,7 @@ interface FunctionSum {
   total: number;
 }
 
-/** The functions of a range. A function's total counts its outermost calls only, so that recursion is not counted twice. */
+/** Return the functions of a range. A total has only the outermost calls, so that recursion is not counted twice. */
 export function sumsOf(range: RangeSums): FunctionSum[] {
   const sums = new Map<number, FunctionSum>();
   range.function.forEach((fn, path) => {
@@ -113,7 +113,7 @@ export function RangePanel({
   source: TraceSource;
   range: { from: number; to: number };
   close: () => void;
-  /** Shows the flame graph of the stretch; missing where there is no server. */
+  /** Shows the flame graph of the range; undefined without a server. */
   open?: ((from: number, to: number) => void) | undefined;
 }) {
   const [sums, setSums] = useState<RangeSums | null>(null);

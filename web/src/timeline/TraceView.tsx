@@ -1,4 +1,4 @@
-/** One trace: the timeline, the tools above it, and below it what is known of what was chosen. */
+/** One trace: tools, the timeline, and details of the chosen call or range. */
 import type { ComponentChildren } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { isDark, useTheme } from "../chrome/keys.ts";
@@ -36,7 +36,7 @@ class EventReader {
     this.to = source.info.from;
   }
 
-  /** Asks for what is new. What was written last is asked for again: threads do not write at the same time. */
+  /** Requests new events, and the latest ones again, since threads do not write at the same time. */
   async more(steps: number): Promise<void> {
     if (this.busy) return;
     this.busy = true;
@@ -72,7 +72,7 @@ interface Props {
   readonly source: TraceSource;
   readonly live?: boolean;
   readonly open?: (from: number, to: number) => void;
-  /** The source of a function, where it is at hand. */
+  /** Return the source of a function. */
   readonly code?: (fn: number) => ComponentChildren;
 }
 
@@ -176,7 +176,7 @@ export function TraceView({ source, live = false, open, code }: Props) {
   const keys = (event: KeyboardEvent) => {
     if (help) return; // the dialog has its own
     const typing = event.target instanceof HTMLInputElement;
-    timeline.current?.unhover(); // what the pointer is at changes below it
+    timeline.current?.unhover(); // another call may be below the pointer now
     if (event.key === "Escape" && typing) {
       setText("");
       looking.current++;

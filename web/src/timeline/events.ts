@@ -10,7 +10,7 @@ export interface Instant {
   readonly value: number | null;
 }
 
-/** A span of the program's own: from where it began to where it ended, at a level below the spans around it. */
+/** A span of the program, at a level below the spans around it. */
 export interface SpanMark {
   readonly thread: number;
   readonly name: string;
@@ -19,7 +19,7 @@ export interface SpanMark {
   readonly to: number;
 }
 
-/** A value that the program counts: what it was from each time on. */
+/** A counter of the program: its value from each time on. */
 export interface Counter {
   readonly name: string;
   readonly times: readonly number[];
@@ -34,7 +34,7 @@ export interface Gap {
   readonly end: number;
 }
 
-/** What is drawn over the calls of a thread, each list in the order of its beginnings. */
+/** The events over the calls of a thread, each list in the order of its beginnings. */
 export interface OfThread {
   readonly marks: Instant[];
   readonly gaps: Gap[];
@@ -67,7 +67,7 @@ export function byThread(instants: readonly Instant[], gaps: readonly Gap[], end
   return found;
 }
 
-/** Spans by their begin and end; one that has no end reaches to the end of the recording. */
+/** Return spans from their begin and end events; one without an end reaches to the end of the recording. */
 export function spansOf(instants: readonly Instant[], end: number): SpanMark[] {
   const open = new Map<number, Instant>();
   const found: SpanMark[] = [];
@@ -85,7 +85,7 @@ export function spansOf(instants: readonly Instant[], end: number): SpanMark[] {
   return found.sort((a, b) => a.from - b.from || b.to - a.to);
 }
 
-/** The pauses of the cycle collector, thread by thread from "collect" to "collected". */
+/** Return the pauses of the cycle collector, from "collect" to "collected" on each thread. */
 export function pausesOf(instants: readonly Instant[], end: number): Gap[] {
   const open = new Map<number, number>();
   const found: Gap[] = [];
@@ -100,7 +100,7 @@ export function pausesOf(instants: readonly Instant[], end: number): Gap[] {
   return found;
 }
 
-/** The counters by name, those that were counted most often first. */
+/** Return the counters by name, the most often changed first. */
 export function countersOf(instants: readonly Instant[]): Counter[] {
   const series = new Map<string, [number, number][]>();
   for (const mark of instants) {

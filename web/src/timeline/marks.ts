@@ -1,8 +1,6 @@
 /**
- * Draws the program's own events over its calls: marks, spans, counters; and gaps and pauses of the collector.
- *
- * There may be thousands of each in sight, and several on one pixel: what would be drawn where something of its kind is
- * already is left out, so that a frame costs by its pixels and not by its events.
+ * Draws the program's own events over its calls: marks, spans, counters, and gaps and pauses of the collector. Of
+ * several events of a kind on one pixel only one is drawn, so that the cost depends on pixels, not on events.
  */
 
 import type { Counter, Gap, Instant, OfThread } from "./events.ts";
@@ -18,7 +16,7 @@ const LONGEST = 24; // letters of a mark's name
 export interface Pointed {
   readonly what: string;
   readonly from: number;
-  /** Where it ends; a mark has no length. */
+  /** The end; equal to `from` for a mark. */
   readonly to: number;
   readonly text: string;
 }
@@ -50,7 +48,7 @@ function nearest(marks: readonly Instant[], view: Viewport, x: number): Instant 
   return best;
 }
 
-/** The mark after a time, or before it, on any thread; null: there is none. */
+/** Return the next mark after a time, or the one before, on any thread, or null. */
 export function nextMark(events: Scene["events"], when: number, back: boolean): Instant | null {
   let best: Instant | null = null;
   for (const { marks } of events.values())
@@ -61,7 +59,7 @@ export function nextMark(events: Scene["events"], when: number, back: boolean): 
   return best;
 }
 
-/** title: where the track's title ends; names begin behind it. */
+/** title: the right edge of the track's title, after which names begin. */
 export function drawSaid(context: CanvasRenderingContext2D, scene: Scene, track: Track, title: number): void {
   const events = scene.events.get(track.index) ?? NOTHING;
   const { view, theme } = scene;
@@ -81,7 +79,7 @@ export function drawSaid(context: CanvasRenderingContext2D, scene: Scene, track:
   drawMarks(context, events, view, track, title);
 }
 
-/** Calls back for each stretch in sight, those that touch on the screen as one. */
+/** Calls `each` for every range in sight; ranges that touch on the screen are one. */
 function stretches(
   view: Viewport,
   list: readonly Gap[],
@@ -113,7 +111,7 @@ function drawSpans(
   title: number,
 ): void {
   let free = title;
-  let reached = -1; // to where something is drawn without a gap
+  let reached = -1; // the right edge of the drawn part without a gap
   let begun = -10;
   for (const span of events.spans) {
     if (span.to < view.from || span.from > view.to) continue;
@@ -184,12 +182,12 @@ export function drawCounters(context: CanvasRenderingContext2D, scene: Scene): v
 
 const LINE = 1.5;
 
-/** The value over time in steps: from each time on a level line, and in each column of pixels one upright line. */
+/** Draws the value over time in steps: level lines, and one upright line in each column of pixels. */
 function drawSeries(context: CanvasRenderingContext2D, counter: Counter, view: Viewport, top: number): void {
   const { times, values, least, most } = counter;
   const place = (value: number) => top + COUNTER - 5 - ((value - least) / (most - least || 1)) * (COUNTER - 20);
   let at = after(times, view.from);
-  let y = at > 0 ? place(values[at - 1] ?? 0) : -1; // -1: there is no value yet
+  let y = at > 0 ? place(values[at - 1] ?? 0) : -1; // -1 before the first value
   let column = 0;
   let high = y;
   let low = y;
@@ -211,7 +209,7 @@ function drawSeries(context: CanvasRenderingContext2D, counter: Counter, view: V
   level(view.width);
 }
 
-/** The number of times that are not after the given one. */
+/** Return the number of times up to the given one. */
 function after(times: readonly number[], when: number): number {
   let low = 0;
   let high = times.length;

@@ -1,4 +1,4 @@
-/** What is drawn, as it is handed to those who draw it, and the types of letters that they share. */
+/** The state that drawing functions receive, and the fonts that they share. */
 import type { Paint, Theme } from "./colours.ts";
 import type { OfThread } from "./events.ts";
 import type { Rows } from "./tiles.ts";
@@ -40,7 +40,7 @@ export const FONT = "11px ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu
 export const SMALL = "11px system-ui, -apple-system, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif";
 export const BOLD = "600 12px system-ui, -apple-system, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif";
 
-/** The text, or its beginning, so many letters long. */
+/** Return the text, or its first letters with an ellipsis. */
 export function cut(text: string, letters: number): string {
   return text.length > letters ? `${text.slice(0, Math.max(0, letters - 1))}…` : text;
 }

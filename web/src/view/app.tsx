@@ -1,4 +1,4 @@
-/** The viewer: which recordings there are, and the timeline or the page of the one that is looked at. */
+/** The viewer: the list of recordings, and the timeline or the page of the chosen one. */
 import { useEffect, useState } from "preact/hooks";
 import type { Source } from "../data/calls.ts";
 import { SourceText } from "../page/Source.tsx";
@@ -140,12 +140,12 @@ export function App() {
   );
 }
 
-/** Whether a recording can be shown beside another one, in this view. */
+/** Return true if a recording can be shown beside another one in this view. */
 function fits(tab: Tab, shown: RecordingInfo, other: RecordingInfo): boolean {
   return tab === "timeline" && shown.trace ? other.trace : true;
 }
 
-/** Of a recording that is written: whether it has grown since the version that is shown, and whether it still grows. */
+/** Return whether a live recording has grown since the shown version, and whether it still grows. */
 function useGrowth(number: number, shown: RecordingInfo | undefined): Pick<State, "grown" | "ending"> {
   const [state, setState] = useState<Pick<State, "grown" | "ending"> | null>(null);
   const { live = false, version = 0 } = shown ?? {};
@@ -157,9 +157,9 @@ function useGrowth(number: number, shown: RecordingInfo | undefined): Pick<State
         (found) => {
           const same = (known: typeof state) => known?.grown === found.grown && known.ending === found.ending;
           setState((known) => (same(known) ? known : found));
-          if (found.ending === "ended") clearInterval(timer); // nothing comes after an end
+          if (found.ending === "ended") clearInterval(timer); // an ended recording does not grow
         },
-        () => clearInterval(timer), // the server has ended: so has the following
+        () => clearInterval(timer), // the server has ended
       );
     };
     const timer = setInterval(look, LOOK_MS);
@@ -174,7 +174,7 @@ const ENDINGS = {
   stopped: ["stopped", "the program does not run any more, and did not write the end of its recording"],
 } as const;
 
-/** Whether the program still runs. */
+/** Shows if the program still runs. */
 function Standing({ ending }: { ending: Ending }) {
   const [word, title] = ENDINGS[ending];
   return (
@@ -184,7 +184,7 @@ function Standing({ ending }: { ending: Ending }) {
   );
 }
 
-/** Says that there is more than the report shows, and shows it if that is wanted. */
+/** Announces newer data, with a button that shows it. */
 function Later({ grown, again }: { grown: boolean; again: () => void }) {
   return (
     <p class="later" role="status">

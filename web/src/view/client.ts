@@ -1,5 +1,7 @@
-/** What the viewer asks its server: src/seismo/view/answers.py has the other side. Addresses are relative to the
- * page's, which holds the token. */
+/**
+ * The requests of the viewer, which src/seismo/view/routes.py answers. Addresses are relative to the page's, which
+ * holds the token.
+ */
 import type { Source } from "../data/calls.ts";
 import { type Payload, unpack } from "../data/payload.ts";
 import type { Spot } from "../timeline/scene.ts";
@@ -7,7 +9,7 @@ import type { FoundCall, Growth, ProgramEvents, RangeSums, TraceInfo, TraceSourc
 import { type Rows, rowsOf } from "../timeline/tiles.ts";
 import type { ProcessInfo, ThreadInfo } from "../timeline/tracks.ts";
 
-/** How the program ended: in order, without writing an end, or not yet. */
+/** The end of the program: regular, without a written end, or "" if it may still run. */
 export type Ending = "ended" | "stopped" | "";
 
 export interface RecordingInfo {
@@ -16,7 +18,7 @@ export interface RecordingInfo {
   readonly kind: string;
   readonly what: string;
   readonly trace: boolean;
-  /** Whether there is a page of what changed between two of this kind. */
+  /** True if there is a page of changes between two of this kind. */
   readonly compares: boolean;
   readonly live: boolean;
   readonly ending: Ending;
@@ -25,7 +27,7 @@ export interface RecordingInfo {
   readonly losses: readonly string[];
 }
 
-/** Whether a recording that is written has grown. sizes: of its functions and threads; none: it is no trace. */
+/** The growth of a live recording. sizes: the numbers of its functions and threads, or empty if it is no trace. */
 export interface State {
   readonly version: number;
   readonly grown: boolean;
@@ -49,7 +51,7 @@ interface TraceAnswer {
   readonly waits: string;
 }
 
-const MOST_THREADS = 64; // of which a stretch is added up
+const MOST_THREADS = 64; // threads in the sums of a range
 
 async function answered(path: string, signal?: AbortSignal): Promise<Response> {
   let answer: Response;
