@@ -231,7 +231,7 @@ def selected_rows(
 
     With --thread, some functions never ran, and with --time wait, most never waited: both are left out.
     """
-    about = ("calls", "resumes", "own_ns")
+    about: tuple[str, ...] = ("calls", "resumes", "own_ns")
     if times == "wait":
         about = ("total_ns", "total_error_ns") if order == "total" else ("own_ns", "own_error_ns")
     columns = [functions[name] for name in about]
