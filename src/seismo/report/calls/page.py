@@ -123,7 +123,8 @@ def calls_data(
     paths = Paths.of(recording, len(functions), most, chosen.left_out())
     columns |= paths.columns("t.")
     columns["t.thread"] = counts(paths.threads)
-    columns["t.function"] = counts(_renumbered(chosen, paths.functions))
+    numbers = chosen.numbers()
+    columns["t.function"] = counts(numbers[function] for function in paths.functions)
     progress.report("making the page: sources", 2, STAGES)
     texts, lines = sources(recording, chosen)
     columns |= lines
@@ -131,7 +132,8 @@ def calls_data(
         pick(functions[name]) for name in ("kind", "module", "qualname", "file", "line")
     )
     whose, groups, folded = _whose(recording, chosen.system)
-    names = [_import(*row) or row[2] for row in zip(kinds, modules, names, files, strict=True)]
+    imported = [imported_module(*row) for row in zip(kinds, modules, names, files, strict=True)]
+    names = [IMPORT + module if module else name for module, name in zip(imported, names, strict=True)]
     # The import system, a row of the table, follows the functions; entries that are no rows come last.
     system = [IMPORT_SYSTEM] if chosen.system.functions else []
     others = [SMALLER, *([NOT_SHOWN] if chosen.hidden else [])]
@@ -166,12 +168,6 @@ def calls_data(
     return head, columns
 
 
-def _renumbered(chosen: Chosen, functions: Iterable[int]) -> list[int]:
-    """Return the functions' numbers in the page, including the two that stand for others."""
-    to = chosen.numbers()
-    return [to[function] for function in functions]
-
-
 def _texts(texts: Iterable[str]) -> list[str]:
     known: dict[str, str] = {}
     return [known.get(text) or known.setdefault(text, shown(text)) for text in texts]
@@ -188,12 +184,6 @@ def _function_columns(chosen: Chosen) -> Columns:
         for column in ("own_ns", "own_error_ns", "total_ns", "total_error_ns"):
             columns[f"{times}.{column.removesuffix('_ns')}"] = doubles(sums(column))
     return {f"f.{name}": column for name, column in columns.items()}
-
-
-def _import(kind: int, module: str, qualname: str, file: str) -> str:
-    """Return `import NAME` for the body of an imported module, and nothing for any other function."""
-    imported = imported_module(kind, module, qualname, file)
-    return IMPORT + imported if imported else ""
 
 
 def _reasons(chosen: Chosen, known: set[str]) -> list[str]:

@@ -28,7 +28,6 @@ from seismo.report.words import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from typing import TextIO
 
     from seismo.model import FunctionRow, Recording, Table
@@ -68,34 +67,19 @@ def _lines(recording: Recording, path: str, signs: Signs, width: int) -> list[St
 
 
 def _table(recording: Recording, functions: Table[FunctionRow], signs: Signs, width: int, most: int) -> list[Styled]:
+    """Return the table of the top functions. Without times, its own times hold calls."""
     own, errors, all_calls = functions["own_ns"], functions["own_error_ns"], functions["calls"]
-    whole = sum(own)
+    whole, timeless = sum(own), recording.timeless
     shown = ranked(functions, "own_ns")[:most]
     counts = [calls(all_calls[row], bool(functions["lower_bound"][row]), signs) for row in shown]
     widest = max(len("calls"), *map(len, counts))
-    if recording.timeless:
-        return _counts(functions, signs, width, shown, counts)
     doubts = [error(errors[row], own[row], signs) for row in shown]
     apart = 7 if any(doubts) else 0
-    lines = [(f"{'own  ':>8} {'':{apart}}{'own %':>7}  {'calls':>{widest}}  function", "quiet")]
+    titles = f"{'calls %':>7}" if timeless else f"{'own  ':>8} {'':{apart}}{'own %':>7}"
+    lines = [(f"{titles}  {'calls':>{widest}}  function", "quiet")]
     for row, number, doubt in zip(shown, counts, doubts, strict=True):
-        head = f"{right(aligned(time(own[row], errors[row], signs)), 8)} {doubt:<{apart}}"
-        head += f"{share(own[row], errors[row], whole):>7}  "
-        head += f"{number:>{widest}}  "
-        lines.append((head + _named(functions, row, width - len(head), width > 80, signs), ""))
-    return lines
-
-
-def _counts(
-    functions: Table[FunctionRow], signs: Signs, width: int, shown: Sequence[int], counts: Sequence[str]
-) -> list[Styled]:
-    """Return the table of a recording without times: by calls."""
-    all_calls = functions["calls"]
-    whole = sum(all_calls)
-    widest = max(len("calls"), *map(len, counts))
-    lines = [(f"{'calls %':>7}  {'calls':>{widest}}  function", "quiet")]
-    for row, number in zip(shown, counts, strict=True):
-        head = f"{share(all_calls[row], 0.0, whole):>7}  {number:>{widest}}  "
+        head = "" if timeless else f"{right(aligned(time(own[row], errors[row], signs)), 8)} {doubt:<{apart}}"
+        head += f"{share(own[row], errors[row], whole):>7}  {number:>{widest}}  "
         lines.append((head + _named(functions, row, width - len(head), width > 80, signs), ""))
     return lines
 
