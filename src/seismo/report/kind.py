@@ -2,7 +2,7 @@
 
 Nothing is imported here, and the kinds import what they need when they need it: the summary of a recording is written
 in the process that was recorded. A method whose docstring names a file calls the function of the same name and
-arguments in that file of the kind's folder. Words and names that differ are attributes.
+arguments in that file of the kind's folder. The words and names of a kind are attributes.
 """
 
 from __future__ import annotations

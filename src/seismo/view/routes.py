@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 MOST_COLUMNS = 4096
 MOST_THREADS = 64
-BLOCKS_A_STEP = 16  # of the journal, read per step for the marks of the program; a few milliseconds
+BLOCKS_A_STEP = 16  # blocks of the journal that are read per request of events, in a few milliseconds
 MOST_STEPS = 1000
 MOST_CUT = 3_000_000  # the most calls of a part that gets a page
 MOST_NAMED = 20_000  # bytes of the function numbers in a request

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 OWN, INSTALLED_PACKAGE, STANDARD_LIBRARY, C_FUNCTION, OTHER = range(5)
 SMALLER = "smaller paths, left out of this page"
 IN_NOTEBOOK = 5_000  # most paths
-STAGES = 4  # of the making of a page, for progress
+STAGES = 4  # steps of making a page that are reported as progress
 CALLS_IN_NOTEBOOK = 50_000  # most calls of a trace: some hundred kB
 # A page in a frame takes the colour scheme of the element around it: that of JupyterLab's theme (and nbconvert's and
 # Notebook's), or of VS Code's. Elsewhere the system's applies.

@@ -64,7 +64,7 @@ def _known(recording: Recording) -> tuple[Table[CallRow], list[GapRow], list[str
 
 
 def imports(recording: Recording) -> list[InstantRow]:
-    """Return the imported modules, that with the longest import first, including what it imports."""
+    """Return the imported modules, the slowest first. The time of a module includes its own imports."""
     rows = [row for row in landmarks(recording, _known(recording)[0]) if row.kind == "import"]
     return sorted(rows, key=lambda row: -row.data["took_ns"])
 

@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 
     Row = tuple[str, str, float]  # a cell: the text, its style, and the number to sort by
 
-ROWS = 500  # of a table
-_FUNCTIONS = 8  # of a call path
+ROWS = 500  # most rows of a table
+_FUNCTIONS = 8  # most functions of a call path
 _DEAD = {
     "inside": ("born inside", IN_CALLS["inside"]),
     "escaped": ("escaped", IN_CALLS["escaped"]),

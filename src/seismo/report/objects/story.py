@@ -194,7 +194,7 @@ class Tables:
         """Yield tables for the most common questions: live objects and holders, short-lived ones, and all objects."""
         recording, types, order = self._words.recording, self._view.types, self._view.order or "born"
         both = chosen(self._words.lines, types)
-        if len(recording.object_spans):  # what they left is what is alive
+        if len(recording.object_spans):  # the survivors of calls come first
             yield self.leaks()
             yield self.born()
         elif both:
