@@ -1,7 +1,7 @@
-// Bundles what stands in src/entries into one script and one style each, minified, for the Python package to carry.
+// Bundles each file of src/entries into one minified script or style, which the Python package contains.
 //
-//   node build.mjs            writes them, and says which have changed
-//   node build.mjs --compare  writes nothing; ends with 1 if what is committed is not what the sources make
+//   node build.mjs            writes them, and prints which have changed
+//   node build.mjs --compare  writes nothing; exits with 1 if the committed bundles differ from the sources
 //   node build.mjs --test     bundles the unit tests into build/test, for node --test
 //   node build.mjs --watch    writes them again at every change
 //
@@ -73,8 +73,8 @@ async function write(compare) {
     }
     console.log(`${name}: ${(contents.length / 1024).toFixed(1)} KB`);
   }
-  if (changed.length === 0) return console.log("what is committed is what the sources make");
-  console.log(`${compare ? "not what the sources make" : "written anew"}: ${changed.join(", ")}`);
+  if (changed.length === 0) return console.log("the committed bundles match the sources");
+  console.log(`${compare ? "differ from the sources" : "changed"}: ${changed.join(", ")}`);
   if (compare) {
     console.log("run `make web` and commit what it wrote");
     process.exitCode = 1;

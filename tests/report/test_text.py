@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from seismo.escape import printable, shell_word
 from seismo.report import words as text
+from seismo.report.function_names import place
 
 SIGNS = text.Signs()
 PLAIN = text.Signs(plain=True)
@@ -171,12 +172,12 @@ def test_names_and_places():
     assert text.function_name(0, "m", "f") == "m:f"
     assert text.function_name(0, "", "f") == "f"
     assert text.function_name(2, "m", "<folded paths>") == "<folded paths>"
-    assert text.location(0, "/a/b/c.py", 7) == "c.py:7"
-    assert text.location(0, "/a/json/__init__.py", 7) == "json/__init__.py:7"
-    assert text.location(0, "C:\\a\\c.py", 7) == "c.py:7"
-    assert text.location(0, "c.py", 0) == "c.py"
-    assert text.location(1, "", 0) == "(C)"
-    assert text.location(0, "", 3) == ""
+    assert text.location("/a/b/c.py", 7) == "c.py:7"
+    assert text.location("/a/json/__init__.py", 7) == "json/__init__.py:7"
+    assert text.location("C:\\a\\c.py", 7) == "c.py:7"
+    assert text.location("c.py", 0) == "c.py"
+    assert place(1, "builtins", "", 0) == "(C)"
+    assert text.location("", 3) == ""
 
 
 @given(st.text(alphabet="ab ", max_size=60), st.integers(1, 20))

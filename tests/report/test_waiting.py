@@ -22,7 +22,7 @@ from seismo.report.lines import text as lines_report
 from seismo.report.lines.page import lines_page
 from seismo.report.lines.story import LinesView
 from seismo.report.paper import Paper
-from seismo.report.waiting import reasons, told
+from seismo.report.waiting import known_waits, reasons
 from seismo.report.words import Signs, cells
 
 MS = 1_000_000
@@ -120,6 +120,18 @@ def test_the_wall_or_waiting_can_be_ranked(report, times, title, first):
     assert total >= own
 
 
+def test_no_row_without_waiting_is_among_those_by_waiting(report):
+    """Of a program's functions, most never wait: rows of zeros would be most of what --all shows."""
+    for order in ("own", "total", "calls"):
+        lines = report(server(), 120, times="wait", limit=None, order=order)
+        names = [row[-2] for row in table(lines)[1:]]
+        assert ("app:main" in names) == (order == "total"), "only what it called waited"
+        assert "select:poll" in names
+    assert "app:main" in [row[-2] for row in table(report(server(), 120, limit=None))[1:]]
+    rest = " ".join(report(server(), 120, times="wait", limit=1))
+    assert "% of the waiting (" in rest
+
+
 def test_callers_and_callees_have_waiting(report):
     rows = table(report(server(), 100, callees=["main"], times="cpu"), "  1 call,")
     assert rows[0] == ["total", "share", "waiting", "calls", "callee"]
@@ -137,7 +149,7 @@ def test_a_thread_alone_is_told_the_same_way(report):
 def test_a_recording_that_tells_nothing_reads_as_ever_with_a_word(report):
     lines = report(server(waits=""), 120)
     text = " ".join(" ".join(lines).split())
-    assert "waiting the threads ran 130 ms of their 4.00 s; this recording does not say where" in text
+    assert "waiting the threads ran 130 ms of their 4.00 s; it is not known where" in text
     head, *rows = table(lines)
     assert head == ["own", "own %", "total", "calls", "function"]
     assert rows[0][:2] == ["2.00 s", "50.0 %"]
@@ -353,7 +365,7 @@ def test_an_asyncio_server_with_worker_threads_reads_as_its_own_code(tmp_path):
     done = children.seismo("report", "serve.seismo", cwd=tmp_path, env=children.environment(COLUMNS="120"))
     shown = done.stdout.splitlines()
     assert any(line.startswith("waiting ") for line in shown)
-    if not told(recording):  # then that is what this line says
+    if not known_waits(recording):  # then that is what this line says
         assert "does not tell" in "\n".join(shown)
         return
     wall = sum(recording.functions["own_ns"])

@@ -115,6 +115,24 @@ def test_the_keyboard_alone_will_do(browser, address):
         view.locator("dialog").wait_for(state="detached")
 
 
+def test_a_chosen_call_shows_its_source_and_stays_in_sight(browser, address):
+    with page(browser, viewport={"width": 1280, "height": 420}) as view:
+        view.goto(address)
+        drawn(view)
+        view.keyboard.press("/")
+        view.keyboard.type(r":fails$")
+        view.locator("text=1 function").wait_for()
+        view.keyboard.press("Enter")
+        view.locator(".panel .source .code", has_text="raise OSError(HOSTILE)").wait_for()
+        assert view.locator(".panel .path").inner_text().endswith(f":{fails.__code__.co_firstlineno}")
+        box, panel = (view.locator(one).bounding_box() for one in (".canvas canvas", ".panel"))
+        assert box["y"] + box["height"] <= panel["y"] + 1
+        before = view.locator(".canvas canvas").screenshot()
+        view.keyboard.press("Escape")
+        view.keyboard.press("Escape")
+        changed(view, before)  # the chosen call was drawn as such above the panel
+
+
 def test_a_key_waits_for_the_calls_it_is_about(browser, address):
     """Whoever is quicker than the server need not press Enter again."""
     slow = """const asked = window.fetch;

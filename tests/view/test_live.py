@@ -79,7 +79,7 @@ def test_what_comes_later_is_shown(running):
             view.locator(".live", has_text="live").wait_for()
             (timeline if kind == "trace" else report)(view, path)
             if kind == "trace":
-                assert len([url for url in asked if "/said?" in url]) > 1, "marks are asked for again"
+                assert len([url for url in asked if "/events?" in url]) > 1, "marks are asked for again"
                 names = [url for url in asked if url.endswith("/trace")]
                 assert len(names) == 2, "names are asked for when there are more"
             path.with_name("end").touch()

@@ -13,6 +13,8 @@ import seismo
 from seismo import model
 from seismo.errors import UsageError
 from seismo.model import Builder
+from seismo.report.calls.sources import source_of
+from seismo.report.sources import Sources
 from seismo.view.routes import Routes, ServedRecording
 from seismo.view.server import NothingThereError
 
@@ -78,7 +80,7 @@ def test_what_is_not_there(trace, profile):
 
 
 def test_names_are_text_without_what_cannot_be_seen(trace):
-    said = loaded(Routes([trace]), "0/said")
+    said = loaded(Routes([trace]), "0/events")
     marks = [row for row in said["instants"] if row["kind"] == "mark"]
     assert [(row["name"], row["text"]) for row in marks] == [("<b>done</b>\\u202e", "n=1")]
     assert [row["value"] for row in said["instants"] if row["kind"] == "counter"] == [4, 2]
@@ -101,6 +103,21 @@ def test_rows_are_the_calls_of_the_trace(trace):
     found = list(zip(rows["start"], rows["end"], rows["function"], rows["depth"], rows["calls"], strict=True))
     assert (call.start_ns, call.end_ns, call.function, call.depth, 1) in found
     assert [names[number] for number in rows["function"]].count("outer") == 1
+
+
+def test_the_source_of_a_function(trace):
+    """A chosen call shows the text of its function; a C function has none."""
+    answers = Routes([trace])
+    names = loaded(answers, "0/trace")["names"]
+    source = loaded(answers, "0/source", function=names.index("inner"))
+    assert source["lines"] == ["def inner(number):", "    return number + 1"]
+    assert source["first"] == inner.__code__.co_firstlineno
+    assert source["problem"] == ""
+    assert source["more"] == 0
+    b = Builder()
+    thread = b.thread(b.process(pid=1), name="MainThread")
+    b.node(-1, thread, b.function("m", "f", "", 0, kind=1), calls=1)
+    assert source_of(b.build({}), Sources(b.build({})), 0) is None
 
 
 def test_density_counts_every_call(trace):
@@ -248,8 +265,8 @@ def test_what_was_said_comes_in_stretches(trace):
     answers = Routes([trace])
     end = trace.recording.calls.end_ns + 1
     cuts = [end * part // 7 for part in range(8)]
-    parts = [loaded(answers, "0/said", **{"from": first, "to": last}) for first, last in itertools.pairwise(cuts)]
-    assert [row for part in parts for row in part["instants"]] == loaded(answers, "0/said")["instants"]
+    parts = [loaded(answers, "0/events", **{"from": first, "to": last}) for first, last in itertools.pairwise(cuts)]
+    assert [row for part in parts for row in part["instants"]] == loaded(answers, "0/events")["instants"]
 
 
 def in_process(pid):
@@ -263,7 +280,7 @@ def in_process(pid):
 
 def test_spans_and_counts_of_two_processes_stay_apart():
     """Each process numbers its spans from 1, and both count what they call by the same name."""
-    said = loaded(Routes([ServedRecording("two.seismo", model.merge([in_process(2), in_process(3)]))]), "0/said")
+    said = loaded(Routes([ServedRecording("two.seismo", model.merge([in_process(2), in_process(3)]))]), "0/events")
     spans = {}
     for row in said["instants"]:
         if row["kind"] in ("begin", "end"):

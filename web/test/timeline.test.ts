@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { LIGHT } from "../src/timeline/colours.ts";
 import { draw, titleTop } from "../src/timeline/draw.ts";
+import { byThread, countersOf, type Instant } from "../src/timeline/events.ts";
 import { drawMinimap } from "../src/timeline/minimap.ts";
-import { byThread, countersOf, type Instant } from "../src/timeline/said.ts";
 import type { Scene } from "../src/timeline/scene.ts";
 import { labelOf, type TraceInfo } from "../src/timeline/source.ts";
 import type { Rows } from "../src/timeline/tiles.ts";
@@ -69,11 +69,11 @@ function instants(kind: string, count: number): Instant[] {
   }));
 }
 
-function scene(rows: Rows, said: Instant[] = [], depth = 10, scroll = 0): Scene {
+function scene(rows: Rows, instants: Instant[] = [], depth = 10, scroll = 0): Scene {
   const view = new Viewport({ from: 0, to: END });
   view.width = WIDTH;
   const threads = [0, 1].map((id) => ({ id, name: `thread ${id}`, process: 0, start: 0, end: END, depth }));
-  const layout = layOut(threads, [{ id: 0, title: "" }], new Map(), new Map([[0, depth]]), countersOf(said));
+  const layout = layOut(threads, [{ id: 0, title: "" }], new Map(), new Map([[0, depth]]), countersOf(instants));
   return {
     view,
     layout,
@@ -85,7 +85,7 @@ function scene(rows: Rows, said: Instant[] = [], depth = 10, scroll = 0): Scene 
     name: (fn) => `function${fn}`,
     waits: () => false,
     matches: null,
-    said: byThread(said, [], END),
+    events: byThread(instants, [], END),
     selected: null,
     range: null,
     hover: null,
@@ -104,7 +104,7 @@ test("no path is made of rectangles: without a graphics processor, one of a thou
   assert.equal(canvas.times("lineTo"), 0);
 });
 
-test("what the program said a hundred thousand times costs a frame no more than its pixels", () => {
+test("an event of the program that comes a hundred thousand times costs a frame no more than its pixels", () => {
   for (const kind of ["mark", "begin", "counter", "collect"]) {
     const canvas = new Canvas();
     draw(canvas.context, scene(calls(1), instants(kind, 100_000)));
@@ -127,7 +127,7 @@ test("a track's title stays in sight while any of its calls are", () => {
   assert.ok(titleTop(first, second.top) < second.top, "the next one pushes it out");
 });
 
-test("names of marks begin behind the title and what it says of folded rows", () => {
+test("names of marks begin behind the title and its remark on folded rows", () => {
   const canvas = new Canvas();
   const marks = instants("mark", 3).map((mark, at) => ({ ...mark, time: [5e7, 3.3e8, 6e8][at] ?? 0 }));
   draw(canvas.context, scene(calls(100), marks, 60));

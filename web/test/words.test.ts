@@ -3,8 +3,8 @@ import { test } from "node:test";
 import { count, duration, error, isUnknown, percent, rank, share, time } from "../src/data/words.ts";
 
 test("durations have three digits and a unit", () => {
-  const said = [0, 0.4, 1, 9.994, 999.4, 999.6, 12_345, 1.5e6, 59.95e9, 2e12].map(duration);
-  assert.deepEqual(said, [
+  const shown = [0, 0.4, 1, 9.994, 999.4, 999.6, 12_345, 1.5e6, 59.95e9, 2e12].map(duration);
+  assert.deepEqual(shown, [
     "0",
     "<1 ns",
     "1.00 ns",

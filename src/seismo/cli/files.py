@@ -152,12 +152,12 @@ def say_incomplete(recording: Recording, name: str) -> None:
 
 def check_time(recording: Recording, time: str | None, path: str) -> None:
     """Raise UsageError if `time` selects times that the recording does not have."""
-    from seismo.report.waiting import told
+    from seismo.report.waiting import known_waits
 
     if time not in (None, "calls") and recording.timeless:
         hint = "leave out --time, or record the program again without --timing none"
         raise UsageError("the recording was made without times", path, hint)
-    if time == "wait" and not told(recording):
+    if time == "wait" and not known_waits(recording):
         hint = "it has elapsed times only; to separate them, record the program again with this version, on Linux"
         raise UsageError("the recording does not separate waiting from running", path, hint)
 

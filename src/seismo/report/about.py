@@ -111,8 +111,8 @@ def _waits(recording: Recording) -> list[str]:
     """Return, for each kind of process, how waiting was distinguished from running."""
     if is_watch(recording) or not of(recording).times:
         return []
-    told = sorted({str(row.waits) for row in recording.processes if row.source})
-    return [f"told from running: {printable(how)}" if how else "not told from running" for how in told]
+    methods = sorted({str(row.waits) for row in recording.processes if row.source})
+    return [f"separated from running: {printable(how)}" if how else "not separated from running" for how in methods]
 
 
 # For each table, the noun for one row and, if irregular, for several.

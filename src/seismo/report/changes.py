@@ -17,6 +17,7 @@ from seismo.model.difference import FunctionKey, keys
 from seismo.model.run_variance import error_of_change
 from seismo.report import words as text
 from seismo.report.facts import command_line, incomplete, write_facts
+from seismo.report.function_names import fitted, place
 from seismo.report.tables import Grid
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ OF_FUNCTIONS = Compared("function", "call", "New functions", "Functions that are
 OF_LINES = Compared("line", "hit", "Lines that ran only now", "Lines that ran only before")
 
 
-def tell(
+def show_changes(
     paper: Paper | None,
     sides: Sides,
     found: Difference,
@@ -107,9 +108,9 @@ def write_changes(
     went.sort(key=lambda row: (-row.own_old, -row.calls_old, row.key))
     _write(paper, words, words.went, cells, heads, went, limit)
     if not timeless:
-        told = [row for row in both if row.significant]
+        significant = [row for row in both if row.significant]
         heads, remark = ("change  ", "", "old  ", "new  "), _time_remark(both, (len(old), len(new)), words, signs)
-        _write(paper, words, "Changed in own time", time_cells, heads, told, limit, remark)
+        _write(paper, words, "Changed in own time", time_cells, heads, significant, limit, remark)
 
 
 def overview(
@@ -179,13 +180,13 @@ def described(side: Sequence[Recording], words: Compared, signs: text.Signs) -> 
     if text.duration(owns[-1], signs) != time:
         time += f" to {text.duration(owns[-1], signs)}"
     number = text.number_of(max(map(len, tables)), words.one)
-    said = f"{len(side):,} runs, " if len(side) > 1 else ""
+    description = f"{len(side):,} runs, " if len(side) > 1 else ""
     noun = words.count if max(calls) == 1 else words.count + "s"
-    said += "" if without_times(side) else f"{time} in "
-    said += f"{ranged((min(calls), max(calls)))} {noun} of {number}"
+    description += "" if without_times(side) else f"{time} in "
+    description += f"{ranged((min(calls), max(calls)))} {noun} of {number}"
     programs = list(dict.fromkeys(filter(None, map(command_line, side))))
     others = f" and {text.number_of(len(programs) - 1, 'other program')}" if len(programs) > 1 else ""
-    return said + (f": {programs[0]}{others}" if programs else "")
+    return description + (f": {programs[0]}{others}" if programs else "")
 
 
 def ranged(most: tuple[int, int]) -> str:
@@ -218,18 +219,18 @@ def _time_remark(rows: Sequence[DiffRow], number: tuple[int, int], words: Compar
 
     rows: those that ran on both sides.
     """
-    untold = [row for row in rows if not row.significant and row.own_new != row.own_old]
+    within = [row for row in rows if not row.significant and row.own_new != row.own_old]
     remark = ""
-    if untold:
-        small = " or too small a part of the time" if any(abs(one.own_change) > one.own_error for one in untold) else ""
-        remark = f"{text.number_of(len(untold), f'other {words.one}')} changed within the error{small}: no finding; "
+    if within:
+        small = " or too small a part of the time" if any(abs(one.own_change) > one.own_error for one in within) else ""
+        remark = f"{text.number_of(len(within), f'other {words.one}')} changed within the error{small}: no finding; "
     remark += f"{signs.error} is of measuring and of how equal runs differ, for all rows together in 19 of 20 diffs"
-    told = _typical(rows)
-    if told:
+    smallest = _typical(rows)
+    if smallest:
         old, new = number
         runs = f"{text.number_of(old, 'run')} a side" if old == new else f"{old} old and {new} new runs"
-        remark += f"; with {runs} a change must be some {told} to be told from chance"
-        remark += ": more runs tell more (--old A B C --new D E F)" if min(number) < FEW else ""
+        remark += f"; with {runs} a change below some {smallest} may be chance"
+        remark += ": more runs show smaller changes (--old A B C --new D E F)" if min(number) < FEW else ""
     return remark
 
 
@@ -312,14 +313,15 @@ def _write(
 
 def _name(paper: Paper, row: DiffRow, width: int) -> list[Span | str]:
     name = text.function_name(row.key.kind, row.key.module, row.key.qualname)
-    where = "(C)" if row.key.kind == text.C else printable(row.key.file)
+    where = printable(row.key.file)
     if row.line:
-        place = text.shorten(f"{where}:{row.line}", width, paper.signs)
-        room = width - text.cells(place) - 2
-        return [(place, "name"), *([("  " + name, "quiet")] if text.cells(name) <= room else [])]
-    if where and text.cells(name) + 2 + text.cells(where) <= width:
-        return [(name, "name"), "  ", (where, "quiet")]
-    return [(text.shorten(name, width, paper.signs), "name")]
+        where = text.shorten(f"{where}:{row.line}", width, paper.signs)
+        room = width - text.cells(where) - 2
+        return [(where, "name"), *([("  " + name, "quiet")] if text.cells(name) <= room else [])]
+    if row.key.kind == text.C:
+        where = place(row.key.kind, row.key.module, "", 0)
+    name, where = fitted(name, where, width, paper.signs)
+    return [(name, "name"), *([("  " + where, "quiet")] if where else [])]
 
 
 def as_json(difference: Difference, old: Sequence[str], new: Sequence[str]) -> str:

@@ -10,7 +10,18 @@ import os
 
 from seismo.escape import printable
 from seismo.report import kind, waiting
-from seismo.report.words import Signs, beginning, cells, count, duration, number_of, pieces, shorten, wrapped
+from seismo.report.words import (
+    Signs,
+    beginning,
+    cells,
+    count,
+    duration,
+    is_unknown,
+    number_of,
+    pieces,
+    shorten,
+    wrapped,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -59,8 +70,8 @@ LOSSES = {
     "and were not recorded",
     "hook-lost": "the interpreter's hook was taken away {n} time{s}: what ran in the meantime is missing",
     "tool-id-lost": "another tool took the interpreter's hook {n} time{s}: what ran in the meantime is missing{detail}",
-    "caught-up": "the last {time} before the end are counted in the journal, which does not tell waiting from running: "
-    "their times are divided as those before",
+    "caught-up": "the last {time} before the end are counted in the journal, which has no waiting: their times are "
+    "divided as those before",
     "clock-drift": "the processor's counter drifted from the monotonic clock by more than 1 in 1,000, {n} time{s}",
     "sites-off": "{n} call site{s} disabled after calling the same function many times: later calls of C functions "
     "there are not counted ({at_least} where they are known)",
@@ -75,7 +86,7 @@ LOSSES = {
     "chunk-bad": "{n} damaged piece{s} of the file left out{detail}",
     "out-of-memory": "memory ran out {n} time{s}: some calls are missing",
     "lines-outside": "{n} hit{s} of lines that are not in their functions' own line tables: counted on other lines",
-    "branches-unknown": "{n} branch{es} left out: the file does not say where they lead",
+    "branches-unknown": "{n} branch{es} left out: the file does not have their targets",
     "tracers-dropped": "{n} file{s} traced by a plugin of coverage.py treated as Python",
     "paths-rebuilt": "paths rebuilt from {n} pair{s} of caller and callee{detail}",
     "instants-long": "{n} mark{s} or count{s} were too long to keep",
@@ -230,12 +241,12 @@ def _cut_from(recording: Recording) -> int:
 def cuts(recording: Recording) -> list[str]:
     """Return the ranges of the longer recording that this one was cut from."""
     parts = recording.meta.get("cut")
-    said = []
+    ranges = []
     for part in parts if isinstance(parts, list) else []:
         if isinstance(part, dict) and isinstance(part.get("from_ns"), int) and isinstance(part.get("to_ns"), int):
             only = f", only calls where {printable(str(part['where']))}" if part.get("where") else ""
-            said.append(f"from {part['from_ns'] / 1e9:,.6f} s to {part['to_ns'] / 1e9:,.6f} s of the recording{only}")
-    return said
+            ranges.append(f"from {part['from_ns'] / 1e9:,.6f} s to {part['to_ns'] / 1e9:,.6f} s of the recording{only}")
+    return ranges
 
 
 def _when(recording: Recording) -> str:
@@ -306,10 +317,13 @@ def clock(recording: Recording, signs: Signs) -> list[str]:
 
 
 def doubt(recording: Recording, signs: Signs) -> list[str]:
-    """Return the meaning of the times' errors, if any time has one."""
-    if not any(error > 0 for error in recording.timed_rows["own_error_ns"]):
+    """Return the meaning of the times' errors and of upper bounds, if any time has one."""
+    rows = recording.timed_rows
+    times = list(zip(rows["own_ns"], rows["own_error_ns"], strict=True))
+    if not any(error > 0 for _, error in times):
         return []
-    return [f"times less the cost of measuring, {signs.error} in 19 of 20 cases"]
+    bounds = "; < is an upper bound" if any(is_unknown(ns, error) for ns, error in times) else ""
+    return [f"times exclude the cost of measuring; {signs.error} holds in 19 of 20 cases{bounds}"]
 
 
 def calls(recording: Recording) -> str:
@@ -345,9 +359,9 @@ def incomplete(signs: Signs, *recordings: tuple[str, Recording]) -> list[tuple[s
     """Return facts for the named recordings that are damaged or have no end, and so hold only a part."""
     facts = []
     for name, recording in recordings:
-        said = unended(signs, (name, recording))
-        problems = _other_problems(recording.problems, [sentence for _, sentence in said])
-        facts += [*said, *(("lost", printable(f"{name}: {problem}" if name else problem)) for problem in problems)]
+        missing = unended(signs, (name, recording))
+        problems = _other_problems(recording.problems, [sentence for _, sentence in missing])
+        facts += [*missing, *(("lost", printable(f"{name}: {problem}" if name else problem)) for problem in problems)]
     return facts
 
 
@@ -419,16 +433,16 @@ def _loss(loss: str, number: int, details: list[str], signs: Signs) -> str:
     )
 
 
-def _other_problems(problems: Iterable[str], said: list[str]) -> list[str]:
+def _other_problems(problems: Iterable[str], sentences: list[str]) -> list[str]:
     """Return the reader's problems that no loss mentions, at most five."""
-    new = [problem for problem in problems if not any(problem in sentence for sentence in said)]
+    new = [problem for problem in problems if not any(problem in sentence for sentence in sentences)]
     return new[:5] + ([f"and {number_of(len(new) - 5, 'more problem')} (see seismo info)"] if len(new) > 5 else [])
 
 
 def time_taken(recording: Recording, signs: Signs, idle_ns: int = 0) -> str:
     """Return how long the program took, on how many threads, and how much of that was running, waiting and idle.
 
-    recording: without the idle time, of which there is so much.
+    recording: without idle time. idle_ns: that time.
     """
     threads, cpu = thread_count(recording), cpu_ns(recording)
     words = f"took {duration(wall_ns(recording) or sum(recording.functions['own_ns']), signs)}"
@@ -442,7 +456,7 @@ def time_taken(recording: Recording, signs: Signs, idle_ns: int = 0) -> str:
 
 
 def write_opening(paper: Paper, recording: Recording, words: str) -> None:
-    """Write what ran and these words about it, and in a line each what makes the numbers those of a part of it."""
+    """Write the command line with `words` about it, and a line for each filter, cut and loss."""
     signs = paper.signs
     program = command_line(recording)
     if program:
@@ -458,7 +472,7 @@ def write_opening(paper: Paper, recording: Recording, words: str) -> None:
 
 
 def write_notes(paper: Paper, facts: list[tuple[str, str]]) -> None:
-    """Write what else there is to know: when and how the recording was made, and all that it lacks."""
+    """Write the notes: when and how the recording was made, and what it lacks."""
     paper.line()
     paper.line(("Notes", "title"))
     write_facts(paper, [fact for fact in facts if fact[0] != "took"])

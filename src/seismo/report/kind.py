@@ -1,8 +1,8 @@
 """The interface by which a kind of recordings is shown. Each kind is one object, KIND, in a folder beside this file.
 
 Nothing is imported here, and the kinds import what they need when they need it: the summary of a recording is written
-in the process that was recorded. What a method here says to be `NAME.py's` is in that file of the kind's folder, as a
-function of the method's name that takes what the method takes. How a kind differs in a word or a name is an attribute.
+in the process that was recorded. A method whose docstring names a file calls the function of the same name and
+arguments in that file of the kind's folder. The words and names of a kind are attributes.
 """
 
 from __future__ import annotations
@@ -46,19 +46,20 @@ MOST = 50  # most rows of a section of a story by default
 class Kind:
     """A kind of recordings, with the functions that show one."""
 
-    name = ""  # in files
-    what = ""  # is recorded, in a word
-    times = False  # there are times of running and waiting to choose from
-    rows = ""  # what --sort sorts
-    others_are_in = ""  # whose time has what a filter left out
+    name = ""  # the kind's name in files
+    what = ""  # a noun for the recorded things
+    times = False  # True if there are running and waiting times to choose from
+    rows = ""  # a noun for the rows that --sort orders
+    others_are_in = ""  # the rows that have the time of functions that a filter left out
     also: tuple[str, ...] = ()  # options that other kinds declare and this one takes, too
+    unseen = ""  # a sentence on what the recorder can never see
+    first_page = ""  # the first file of a page in a folder, or "" if a page is one file
+    tables: tuple[tuple[str, tuple[str, ...]], ...] = ()  # further tables that `seismo info` counts, with nouns
+    # Functions as MODULE:NAME in the kind's folder. "" if there is none:
     sorted_by = "story:ORDERS"
-    unseen = ""  # what the recorder can never see
-    first_page = ""  # the file in a folder that a page is; "": a page is one file
-    notes = ""  # what returns notes that are no loss; "": there are none
-    compares = ""  # what writes a page of what changed; "": there is none
-    inlined = ""  # what makes an element for a notebook that draws a recording; "": there is only the text
-    tables: tuple[tuple[str, tuple[str, ...]], ...] = ()  # that `seismo info` counts, too; one row, several
+    notes = ""  # returns notes that are no loss
+    compares = ""  # writes a page of changes
+    inlined = ""  # returns an element that draws a recording in a notebook
 
     def __init_subclass__(cls) -> None:
         entry = recording_kinds.KINDS[cls.name]
@@ -93,7 +94,7 @@ class Kind:
         raise NotImplementedError
 
     def summary(self, recording: Recording, stream: TextIO, path: str = "", coloured: bool = False) -> None:
-        """Write the few lines that a run ends with: summary.py's `write`. path: of the recording, for a shell."""
+        """Write the summary at the end of a run, by `write` of summary.py. path: the recording's, for a shell."""
         own(self, "summary:write")(recording, stream, path, coloured)
 
     def page(self, recording: Recording, path: str | os.PathLike[str], options: Options | None = None) -> int:
@@ -153,7 +154,7 @@ def orders(kind: Kind) -> list[str]:
 
 
 def page_at(kind: Kind, path: str) -> str:
-    """Return the file that a page at this path is, or begins with."""
+    """Return the path of the page's file, or of its first one."""
     return f"{path.rstrip('/')}/{kind.first_page}" if kind.first_page else path
 
 

@@ -1,6 +1,6 @@
 """Classify source files as the program's own or a library's.
 
-Otherwise the profile of a script of a few milliseconds shows mostly the interpreter's import machinery.
+Reports show the program's own code first, because imports dominate the profile of a script of a few milliseconds.
 
 A recording may come from another machine, so the path decides, not only this interpreter's settings. The standard
 library is frozen or below lib/python3.N; installed packages are below site-packages. A program that lies there itself

@@ -20,9 +20,10 @@ LEAST = 20  # least columns for the subject of a row; rather than less, the line
 
 
 class Column:
-    """A column, declared once. cell: makes a cell of what all cells are made with, and of what the row is about.
+    """A column of a table.
 
-    For a page, about: what it is, in a few words; value: what rows are sorted by, made as a cell is.
+    cell: returns the text of a cell, given the object that makes the cells and the subject of the row. about: a tooltip
+    for pages. value: returns the number by which a page sorts rows, from the same arguments.
     """
 
     __slots__ = ("about", "cell", "head", "value")

@@ -27,7 +27,7 @@ ELAPSED = "wall"  # the time that reports rank by, unless another is chosen
 WORDS = {"cpu": "running", "wall": "elapsed time", "wait": "waiting", "calls": "calls"}
 
 
-def told(recording: Recording) -> set[str]:
+def known_waits(recording: Recording) -> set[str]:
     """Return the kinds of waiting that any process distinguished ("ready", "lock") and the methods; empty if none."""
     words = " ".join(str(waits).replace(",", " ") for waits in recording.processes["waits"])
     return set(words.split())
@@ -59,13 +59,13 @@ def sentence(recording: Recording, signs: Signs) -> str:
         if wall < FAR * cpu + MOMENT or not cpu or not recording_kinds.entry(recording.kind).times:
             return ""
         return (
-            f"the threads ran {duration(cpu, signs)} of their {duration(wall, signs)}; this recording does not say "
-            "where they waited, and all times are wall-clock times"
+            f"the threads ran {duration(cpu, signs)} of their {duration(wall, signs)}; it is not "
+            "known where they waited, and all times are wall-clock times"
         )
     wall = max(wall, waited)
     if waited < (1 - 1 / FAR) * wall or waited < MOMENT:
         return ""
-    parts = _parts(sum(rows["lock_ns"]), sum(rows["ready_ns"]), waited, told(recording), signs)
+    parts = _parts(sum(rows["lock_ns"]), sum(rows["ready_ns"]), waited, known_waits(recording), signs)
     missing = how.count(False)
     but = f"; unknown for {number_of(missing, 'process', 'processes')}" if missing else ""
     words = f"{duration(waited, signs)} of the threads' {duration(wall, signs)}{parts}{but}"
@@ -87,7 +87,7 @@ def _most(recording: Recording, waited: float, signs: Signs) -> str:
 
 def _parts(lock: float, ready: float, waited: float, known: set[str], signs: Signs) -> str:
     names = {"lock": (lock, "the interpreter's lock"), "ready": (ready, "a processor")}
-    asked = {word: told for word, told in names.items() if word in known}
+    asked = {word: part for word, part in names.items() if word in known}
     if not asked:
         return ", reason unknown"
     parts = [f"{duration(ns, signs)} for {what}" for ns, what in asked.values() if ns >= NOTABLE * waited]

@@ -291,10 +291,8 @@ def function_name(kind: int, module: str, qualname: str) -> str:
     return printable(f"{module}:{qualname}")
 
 
-def location(kind: int, file: str, line: int) -> str:
-    """Return `file.py:12` without folders, `(C)` for a C function, or "" if unknown."""
-    if kind == C:
-        return "(C)"
+def location(file: str, line: int) -> str:
+    """Return `file.py:12` without folders, or "" if unknown."""
     if not file:
         return ""
     parts = file.replace("\\", "/").rsplit("/", 2)

@@ -9,9 +9,10 @@
     N/rows?from=&to=&columns=&threads=     the rows to draw for a part: one per call or run of calls
     N/call?thread=&depth=&at=    the whole call that is open at a time
     N/density?columns=    the number of calls that began in each column of the whole trace
-    N/said?from=&to=      marks, spans, counts, pauses and gaps of a part
+    N/events?from=&to=    marks, spans, counts, pauses and gaps of a part
     N/range?from=&to=     the functions of a part
     N/find?functions=&from=&back=     the next call of one of the functions
+    N/source?function=    the source of a function, or null if it has none
     N/state?version=      for --live: has the file grown since that version, and is it still growing
 
 Times are nanoseconds from the start of the recording's first process. There are few recordings, but they may be large,
@@ -29,11 +30,13 @@ from typing import TYPE_CHECKING, Any
 from seismo import model
 from seismo.errors import SeismoError, UsageError
 from seismo.escape import printable
-from seismo.report.calls.timeline import said, threads, waiting
+from seismo.report.calls.sources import source_of
+from seismo.report.calls.timeline import program_events, threads, waiting
 from seismo.report.facts import command_line, first_process, gone, losses
 from seismo.report.kind import changes_page, of, page_at
 from seismo.report.libraries import library_of
 from seismo.report.page.payload import doubles, integers, laid_out, shown
+from seismo.report.sources import Sources
 from seismo.report.words import Signs
 from seismo.view import viewer_page
 from seismo.view.server import Answer, NothingThereError
@@ -46,7 +49,7 @@ if TYPE_CHECKING:
 
 MOST_COLUMNS = 4096
 MOST_THREADS = 64
-BLOCKS_A_STEP = 16  # of the journal, read per step for the marks of the program; a few milliseconds
+BLOCKS_A_STEP = 16  # blocks of the journal that are read per request of events, in a few milliseconds
 MOST_STEPS = 1000
 MOST_CUT = 3_000_000  # the most calls of a part that gets a page
 MOST_NAMED = 20_000  # bytes of the function numbers in a request
@@ -185,7 +188,7 @@ def _changes(old: ServedRecording, new: ServedRecording) -> bytes:
 
 
 def _ran(recording: Recording) -> Recording:
-    """Return the recording with the times to compare."""
+    """Return the recording by running time, as `seismo diff` compares it."""
     return recording.timed("cpu") if of(recording).times else recording
 
 
@@ -307,7 +310,7 @@ def _density(entry: ServedRecording, query: Mapping[str, str]) -> Answer:
 
 
 def _marks(entry: ServedRecording, query: Mapping[str, str]) -> Answer:
-    return _json(said(entry.recording, *_stretch(query)))
+    return _json(program_events(entry.recording, *_stretch(query)))
 
 
 def _range(entry: ServedRecording, query: Mapping[str, str]) -> Answer:
@@ -321,6 +324,11 @@ def _find(entry: ServedRecording, query: Mapping[str, str]) -> Answer:
     wanted = {int(word) for word in words if word.isascii() and word.isdigit()}
     start = _whole(query, "from", -FOREVER, FOREVER, 0)
     return _json(next_call(entry.recording, wanted, start, query.get("back") == "1"))
+
+
+def _source(entry: ServedRecording, query: Mapping[str, str]) -> Answer:
+    function = _whole(query, "function", 0, len(entry.recording.functions) - 1)
+    return _json(source_of(entry.recording, Sources(entry.recording), function))
 
 
 def _state(entry: ServedRecording, query: Mapping[str, str]) -> Answer:
@@ -339,7 +347,8 @@ _OF_TRACES = {
     "rows": _rows,
     "call": _call,
     "density": _density,
-    "said": _marks,
+    "events": _marks,
     "range": _range,
     "find": _find,
+    "source": _source,
 }

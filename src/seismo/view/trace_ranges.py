@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from seismo.model.trace.calls import CallRow, RunRow
 
 MOST_ROWS = 150_000
-COLUMNS = 2000  # of the overview of a larger part
+COLUMNS = 2000  # columns of the overview of a part that is too large to read call by call
 MOST_PATHS = 20_000
-BUDGET_S = 0.4  # of one request of a search
+BUDGET_S = 0.4  # seconds that one request of a search may take
 FIRST_NS = 1_000_000  # the range that a search reads first
 NEAR_NS = 1_000_000  # the range around a time that is searched first
 CALL_COLUMNS = 4096

@@ -165,6 +165,23 @@ tool.__main__:<module> 20
     ]
 
 
+def test_compiled_modules_of_the_program_are_own_code(report):
+    """Of black, mypyc has compiled nearly all: what click calls back is black's, and no part of a fold."""
+    recording = tree("""
+tool.__main__:<module> 20
+  flask.app:main 10
+    jinja2.environment:Template.render 10
+      (C) tool.core:run 50
+        (C) other.core:help 5
+""")
+    assert rows(report(recording, 120, functions=False)) == [
+        "__main__:<module>  tool/__main__.py:1",
+        "flask.app:main  … 2 paths of flask, jinja2",
+        "tool.core:run  (compiled, its inside is not recorded)",
+        "other.core:help  (compiled, its inside is not recorded)",
+    ]
+
+
 @pytest.mark.parametrize(("own", "folded"), [(9, False), (11, True)])
 def test_nothing_is_folded_where_own_code_has_under_a_tenth_of_the_time(report, own, folded):
     called_back = tree(f"""

@@ -167,6 +167,22 @@ def test_the_graph_shows_both_sides_and_each(show, sides, scheme):
 
 
 @pytest.mark.browser
+def test_the_tooltip_is_of_what_is_drawn(show, sides):
+    shown = show(sides)
+    frame = next(frame for frame in shown.seen() if frame["name"] == "app:parse")
+    box = shown.page.locator(".flame canvas").bounding_box()
+    shown.page.mouse.move(box["x"] + frame["x"] + 4, box["y"] + frame["y"] + 4)
+    tip = " ".join(shown.text(".tip").split())
+    assert tip.startswith("app:parse")
+    assert "before 100, 83.3 % of all" in tip
+    assert "now 1,250, 98.5 % of all" in tip
+    shown.page.keyboard.press("Tab")
+    shown.page.select_option("select[name=side]", "old")  # another frame is below the pointer
+    shown.until(lambda: shown.page.locator(".tip").count() == 0)
+    assert "more about it" not in shown.text("header"), "all facts are in sight"
+
+
+@pytest.mark.browser
 def test_two_different_programs_and_an_empty_one(show, sides):
     shown = show(([recording(other=(1, 1))], [Builder().build({"recorder": "calltree"})]))
     assert "Every function was called as often" in shown.text(".side")

@@ -1,4 +1,4 @@
-// The head of a page: what ran, how long it took, and what was lost; the rest of what is known unfolds.
+// The head of a page: the program, its duration and losses. All other facts unfold.
 
 import type { ComponentChildren } from "preact";
 
@@ -22,11 +22,16 @@ const FIRST = [
   "change",
   "old",
   "new",
-]; // always in sight
+]; // labels of facts that are always in sight
 
 export function Facts({ title, facts, children }: Props) {
   const lost = facts.filter(([label, text]) => label === "lost" && text !== "nothing");
   const first = FIRST.flatMap((label) => facts.filter(([one]) => one === label));
+  const shown = first.map(([label, text]) => (
+    <span class="fact" key={label}>
+      <b>{label}</b> {text}
+    </span>
+  ));
   return (
     <header class="facts">
       <div class="title">
@@ -35,27 +40,27 @@ export function Facts({ title, facts, children }: Props) {
         </h1>
         {children}
       </div>
-      <details>
-        <summary>
-          {first.map(([label, text]) => (
-            <span class="fact" key={label}>
-              <b>{label}</b> {text}
-            </span>
-          ))}
-          {lost.length > 0 && <span class="fact warn">something was lost</span>}
-          <span class="more">more about it</span>
-        </summary>
-        <dl>
-          {facts.map(([label, text], at) => (
-            <div key={at} class={label === "lost" && text !== "nothing" ? "warn" : ""}>
-              <dt>{label}</dt>
-              <dd>
-                <bdi>{text}</bdi>
-              </dd>
-            </div>
-          ))}
-        </dl>
-      </details>
+      {first.length === facts.length ? (
+        <p class="all">{shown}</p>
+      ) : (
+        <details>
+          <summary>
+            {shown}
+            {lost.length > 0 && <span class="fact warn">something was lost</span>}
+            <span class="more">more about it</span>
+          </summary>
+          <dl>
+            {facts.map(([label, text], at) => (
+              <div key={at} class={label === "lost" && text !== "nothing" ? "warn" : ""}>
+                <dt>{label}</dt>
+                <dd>
+                  <bdi>{text}</bdi>
+                </dd>
+              </div>
+            ))}
+          </dl>
+        </details>
+      )}
     </header>
   );
 }

@@ -11,7 +11,7 @@ interface ChoiceProps<Value extends string> {
   choose(value: Value): void;
 }
 
-/** One of a few, side by side. */
+/** A choice of one of a few values, side by side. */
 export function Choice<Value extends string>({ name, label, value, choices, choose }: ChoiceProps<Value>) {
   return (
     <fieldset class="choice">
@@ -26,7 +26,7 @@ export function Choice<Value extends string>({ name, label, value, choices, choo
   );
 }
 
-/** One of a few, in a list that unfolds. */
+/** A choice of one of a few values in a drop-down list. */
 export function Pick<Value extends string>({ name, label, value, choices, choose }: ChoiceProps<Value>) {
   return (
     <label class="pick">
@@ -65,7 +65,7 @@ interface SearchProps {
   field: RefObject<HTMLInputElement | null>;
   search(words: string): void;
   label?: string;
-  /** What Enter does: goes to the next place, or with Shift to the one before. */
+  /** Called on Enter: goes to the next place, or with Shift to the previous one. */
   step?(forth: boolean): void;
 }
 
@@ -92,7 +92,7 @@ export function Search({ words, problem, found, field, search, label = "function
   );
 }
 
-/** Light, dark, or as the system has it. */
+/** A switch between a light page, a dark page, and the system's setting. */
 export function Theme({ changed }: { changed(): void }) {
   const turn = () => {
     const root = document.documentElement;
@@ -112,7 +112,7 @@ function open(dialog: HTMLDialogElement | null): void {
   dialog.scrollTo(0, 0); // the button that has the focus is at its end
 }
 
-/** What the keys do, in a dialog. */
+/** A dialog that lists the keys. */
 export function Keys({ keys, close }: { keys: [string, string][]; close(): void }) {
   return (
     <dialog ref={open} onClose={close} aria-label="keys">

@@ -1,4 +1,4 @@
-/** Patterns that canvases are hatched with: drawn once for each colour and density of pixels. */
+/** Fill patterns for canvases, drawn once for each colour and pixel density. */
 const made = new Map<string, HTMLCanvasElement>();
 
 function tiled(

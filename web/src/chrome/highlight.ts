@@ -1,5 +1,5 @@
-// Which parts of Python lines are keywords, strings, comments and numbers: good enough to read by, and never wrong
-// about the text itself.
+// Highlighting of keywords, strings, comments and numbers in Python. It may misjudge a part, but never changes the
+// text.
 
 export type Piece = [kind: "" | "k" | "s" | "c" | "d", text: string];
 
@@ -13,9 +13,9 @@ const TOKEN =
   /(#.*)|([rbfut]{0,3}(?:"""|'''))|([rbfut]{0,3}(?:"(?:[^"\\]|\\.)*"?|'(?:[^'\\]|\\.)*'?))|(\b\d[\w.]*)|([^\W\d]\w*)|(\s+|.)/giu;
 const LONGEST = 2_000;
 
-/** The lines as pieces. A string that goes over several lines goes on. */
+/** Return the lines as pieces. A string may span several lines. */
 export function highlighted(lines: string[]): Piece[][] {
-  let open = ""; // the quotes that will end the string which is open
+  let open = ""; // the quotes that end the open string
   return lines.map((line) => {
     if (line.length > LONGEST) return [["", line]];
     const pieces: Piece[] = [];

@@ -1,8 +1,8 @@
-// Keys that work wherever the focus is, and the number that changes with the light.
+// Keys that work wherever the focus is, and the colour scheme of the page.
 
 import { useEffect, useRef, useState } from "preact/hooks";
 
-/** Keys and what they do: not in fields that take text, where Escape only leaves the field, and not in dialogs. */
+/** Call an action for each key, except in dialogs and text fields. In a field, Escape leaves it. */
 export function useKeys(keys: Record<string, () => void>): void {
   const latest = useRef(keys);
   latest.current = keys;
@@ -26,13 +26,13 @@ export function useKeys(keys: Record<string, () => void>): void {
 
 const DARK = "(prefers-color-scheme: dark)";
 
-/** Whether it is dark: as its switch says, else as the system has it. */
+/** Return true if the page is dark: by its switch, else by the system. */
 export function isDark(): boolean {
   const chosen = document.documentElement.dataset.theme;
   return chosen ? chosen === "dark" : matchMedia(DARK).matches;
 }
 
-/** A number that is another one whenever colours are, and what to call when a switch has changed them. */
+/** Return a number that changes with the colours, and a function to call after a switch has changed them. */
 export function useTheme(): [number, () => void] {
   const [theme, setTheme] = useState(0);
   useEffect(() => {

@@ -1,4 +1,4 @@
-// A recording of calls as its page carries it (seismo.report.calls.page): functions, and the paths of every thread.
+// The data of a page of calls (seismo.report.calls.page): functions, and the paths of every thread.
 
 import type { Declared } from "../table/functions.ts";
 import type { Numbers, Payload } from "./payload.ts";
@@ -9,7 +9,7 @@ export interface Thread {
   folded: number;
 }
 
-/** A function's lines, of a long one the first; more: how many are left out. problem: why it may not be what ran. */
+/** The first lines of a function. more: the number of lines left out. problem: why the text may not be what ran. */
 export interface Source {
   first: number;
   lines: string[];
@@ -23,26 +23,26 @@ export interface CallsHead {
   times: Times;
   timeless: boolean; // only calls were counted: all times are 0
   table: Declared[]; // the columns of the table of functions
-  told: boolean; // whether waiting is told apart from running
+  divided: boolean; // running and waiting are separate
   facts: [string, string][];
   modules: string[];
   names: string[];
   files: string[];
   places: string[];
   reasons: string[];
-  wholes: Record<Times, number>; // own time of all functions, in ns, those that are not shown among them
-  folded: boolean | null; // whether libraries are folded at first; null: there is nothing to fold
+  wholes: Record<Times, number>; // own time of all functions in ns, shown or not
+  folded: boolean | null; // true if libraries are folded at first; null if there is nothing to fold
   threads: Thread[];
-  processes: string[]; // none: there is one only
+  processes: string[]; // empty if there is only one
   sources: Record<number, Source>; // by function
   paths: number;
   leftOut: number;
 }
 
-/** The times that a report shows: of running, of the wall, of waiting. */
+/** The kinds of time that a report shows: running, elapsed, waiting. */
 export type Times = "cpu" | "wall" | "wait";
 
-/** Whose a function is, in the order of the legend. */
+/** The owner of a function, in the order of the legend. */
 export enum Whose {
   Own,
   Installed,
@@ -76,17 +76,17 @@ export class Functions {
     this.size = this.calls.length;
   }
 
-  /** A column by its name without "f."; of times in ns. */
+  /** Return a column by its name without "f.". Times are in ns. */
   column(name: string): Numbers {
     return this.payload.has(`f.${name}`) ? this.payload.column(`f.${name}`) : NOTHING;
   }
 
-  /** Some time of the functions, and its errors, in ns. */
+  /** Return a time of all functions and its errors, in ns. */
   times(times: Times, of: string): [Numbers, Numbers] {
     return [this.column(`${times}.${of}`), this.column(`${times}.${of}_error`)];
   }
 
-  /** `module:qualname` or `import module`, as the report names it, in two parts. */
+  /** Return the report's name of a function, `module:qualname` or `import module`, in two parts. */
   parts(row: number): { lead: string; name: string } {
     const module = this.head.modules[row];
     const name = this.head.names[row] ?? "?";
@@ -99,7 +99,7 @@ export class Functions {
     return lead + name;
   }
 
-  /** All own time of the functions, in ns: what shares are of. */
+  /** Return the own time of all functions in ns: 100 % of a share. */
   whole(times: Times): number {
     return this.head.wholes[times];
   }

@@ -1,4 +1,4 @@
-// Coverage as its page carries it (seismo.report.coverage.page): numbers of files at first, a file's lines when asked.
+// The data of a page of coverage (seismo.report.coverage.page). A file's lines are unpacked on demand.
 
 import { fromBase64, inflate, type Numbers, type Payload, unpack } from "./payload.ts";
 
@@ -20,7 +20,7 @@ export interface CoverageHead {
   below: string; // the folder that all paths begin with
   paths: string[];
   missing: string[];
-  of: number; // files, also those that are left out
+  of: number; // the number of files, including those left out
   totals: Totals;
   problems: [string, string][];
 }
@@ -34,7 +34,7 @@ export interface FileHead {
 
 export const NUMBERS = ["statements", "missing", "excluded", "branches", "partial", "untaken"] as const;
 
-/** What the statement of a line is; with MORE, the line is a further one of it. */
+/** The state of a line's statement. MORE is added for its second and later lines. */
 export enum Mark {
   None,
   Ran,
@@ -44,7 +44,7 @@ export enum Mark {
 }
 export const MORE = 8;
 
-/** Executed statements and branches of all, 0 to 100; 100 where there is nothing to execute. */
+/** Return the percentage of executed statements and branches; 100 if there is nothing to execute. */
 export function covered(of: Totals): number {
   const whole = of.statements + of.branches;
   return whole > 0 ? (100 * (whole - of.missing - of.untaken)) / whole : 100;
@@ -54,12 +54,12 @@ export function grade(percent: number): string {
   return percent >= 90 ? "good" : percent >= 70 ? "fair" : "poor";
 }
 
-/** A file, or a folder with what is in it. */
+/** A file, or a folder with its entries. */
 export interface Entry {
-  name: string; // the last part of the path, of a folder that has one folder only the parts of both
+  name: string; // the last part of the path; of several parts if a folder holds only one folder
   row: number;
   depth: number;
-  file: number; // -1: a folder
+  file: number; // -1 for a folder
   totals: Totals;
   children: Entry[];
 }
@@ -86,12 +86,12 @@ export class Files {
     return Object.fromEntries(NUMBERS.map((name) => [name, this.columns[name][file]])) as unknown as Totals;
   }
 
-  /** The path without what all have in common. */
+  /** Return the path without the common beginning of all. */
   name(file: number): string {
     return this.head.paths[file].slice(this.head.below.length);
   }
 
-  /** The tree of these files. Rows of files are their numbers, those of folders come behind. */
+  /** Return the tree of these files. The row of a file is its number; rows of folders follow. */
   tree(files: number[]): Entry {
     const root = this.folder("", -1);
     const folders = new Map<string, Entry>();
@@ -123,7 +123,7 @@ export class Files {
   }
 }
 
-/** Folders with one folder only become one with it. */
+/** Join folders that hold only one folder with it. */
 function joined(entry: Entry, depth: number): void {
   entry.depth = depth;
   while (entry.name && entry.children.length === 1 && entry.children[0].file < 0) {
@@ -150,7 +150,7 @@ function numbered(root: Entry, first: number): void {
   root.children.forEach(walk);
 }
 
-/** The lines of a file. Error: its data is damaged. */
+/** Return the lines of a file. Throws an Error if its data is damaged. */
 export async function read(file: number): Promise<Payload<FileHead>> {
   const text = document.getElementById(`file-${file}`)?.textContent;
   if (text === undefined || text === null) throw new Error("the page has no data of this file");

@@ -1,4 +1,4 @@
-// What changed between recordings, as its page carries it (seismo.report.calls.changes_page).
+// The data of a page of changes between recordings (seismo.report.calls.changes_page).
 
 import { Paths, type Sums } from "./paths.ts";
 import type { Payload } from "./payload.ts";
@@ -7,23 +7,23 @@ export interface DiffHead {
   kind: "diff";
   title: string;
   facts: [string, string][];
-  timeless: boolean; // a side has no times: only calls are compared
+  timeless: boolean; // true if a side has no times, so that only calls are compared
   runs: [number, number];
   names: string[];
   modules: string[];
   places: string[];
   states: ("both" | "new" | "gone" | "sometimes")[];
-  /** The cells that `seismo diff` prints: change, nothing or the error, old, new, how they compare. */
+  /** The cells that `seismo diff` prints: change, error or an empty cell, old, new, growth. */
   calls: string[][];
   times: string[][];
   leftOut: number;
   paths: number;
 }
 
-/** Which side the widths are of; both: their mean, so that nothing of either is missing. */
+/** The side that gives the widths. "both" is their mean, so that nothing of either is missing. */
 export type Side = "both" | "old" | "new";
 
-/** The paths of both sides with the numbers of one of them, or with the means. */
+/** The paths of both sides, with the numbers of one side or with the means. */
 export class Sides {
   private readonly made = new Map<Side, Paths>();
 
@@ -63,7 +63,7 @@ export class Sides {
   }
 }
 
-/** By how much a value has changed, as a part of the larger one: from -1 (gone) to 1 (new); 0: within the error. */
+/** Return the change as a part of the larger value, from -1 (gone) to 1 (new), or 0 if it is within the error. */
 export function change(old: number, now: number, error: number): number {
   const most = Math.max(old, now);
   if (!(most > 0) || Math.abs(now - old) <= error) return 0;
@@ -72,7 +72,7 @@ export function change(old: number, now: number, error: number): number {
 
 const STEPS = [0.02, 0.2, 0.5];
 
-/** The colour number of a change: 0 much less, 3 none, 6 much more. */
+/** Return the colour number of a change: 0 for much less, 3 for none, 6 for much more. */
 export function colourOf(part: number): number {
   const size = STEPS.filter((step) => Math.abs(part) >= step).length;
   return 3 + Math.sign(part) * size;

@@ -1,4 +1,4 @@
-// A recording of lines' times as its page carries it (seismo.report.lines.page): files, functions, and their lines.
+// The data of a page of lines (seismo.report.lines.page): files, functions, and their lines.
 
 import { rowsOf } from "../source/rows.ts";
 import { largest, sum } from "./numbers.ts";
@@ -10,9 +10,9 @@ export type Times = "cpu" | "wall" | "wait";
 export interface TimedFile {
   name: string;
   path: string;
-  whose: string; // "": the program's own
+  whose: string; // "" for the program's own
   problem: string;
-  lines: string[] | null; // null: there was no room for them in the page
+  lines: string[] | null; // null if the page had no room for them
 }
 
 export interface LinesHead {
@@ -29,14 +29,14 @@ export interface LinesHead {
   instructions: string[];
 }
 
-const NOTABLE = 0.01; // of the time: with less waiting anywhere there is no column of it
-const LEAST = 0.1; // of what is notable: a wait that is shown beside notable ones
+const NOTABLE = 0.01; // share of the time; with less waiting on every line there is no column for it
+const LEAST = 0.1; // share of a notable wait; smaller waits are not shown beside notable ones
 export const HEATS = 9;
 
-/** A number for an instruction in the place of a row's. */
+/** Return the number of an instruction, in the range after those of rows. */
 export const instructionAt = (extra: number) => -2 - extra;
 
-/** All that the page shows of lines, for one of the times. A row is a line of a function. */
+/** The lines as the page shows them for one kind of time. A row is a line of a function. */
 export class Lines {
   readonly size: number;
   readonly fn: Numbers;
@@ -102,7 +102,7 @@ export class Lines {
     return [this.payload.column(`f.${this.times}.own`)[fn], this.payload.column(`f.${this.times}.own_error`)[fn]];
   }
 
-  /** `module:qualname`, as the report names it. */
+  /** Return `module:qualname`, the report's name of a function. */
   functionName(fn: number): string {
     const module = this.head.modules[fn];
     return module ? `${module}:${this.head.names[fn]}` : this.head.names[fn];
@@ -112,18 +112,18 @@ export class Lines {
     return this.head.files[file].whose !== "";
   }
 
-  /** The text of a line; undefined where it is not in the page. */
+  /** Return the text of a line, or undefined if the page does not have it. */
   text(row: number): string | undefined {
     return this.head.files[this.fileOf(this.fn[row])].lines?.[this.line[row] - 1];
   }
 
-  /** How hot a line is, 0 to HEATS: the root of its share, so that half as hot is still seen. */
+  /** Return the heat of a line, from 0 to HEATS: the root of its share, so that lesser heat is visible, too. */
   heat(row: number): number {
     if (!(this.own[row] > 0) || !(this.hottest > 0)) return 0;
     return Math.round(Math.sqrt(this.own[row] / this.hottest) * HEATS);
   }
 
-  // ---- cells, to the letter as the report's ----
+  // ---- cells with the report's texts ----
 
   ownText = (row: number) => timed(this.own[row], this.ownError[row]);
   errorText = (row: number) => error(this.ownError[row], this.own[row]);
@@ -144,7 +144,7 @@ export class Lines {
     return Array.prototype.some.call(this.wait, (one: number) => one >= this.notable);
   }
 
-  /** The rows of a file's source: its lines, below them what ran there besides, and the instructions. */
+  /** Return the rows of a file's source: each line, and below it other functions on that line and instructions. */
   source(file: number) {
     const lines = this.head.files[file].lines ?? [];
     const at = new Map<number, number[]>();
@@ -179,12 +179,12 @@ export class Lines {
   }
 }
 
-/** A time where there is any. */
+/** Return a time, or "" for none. */
 export function timed(ns: number, errorNs: number): string {
   return ns > 0 || errorNs > 0 ? time(ns, errorNs) : "";
 }
 
-/** How much the libraries' lines took, in a few words; "": there are none. */
+/** Return the time of the libraries' lines in a few words, or "" if there are none. */
 export function libraryWords(lines: Lines): string {
   const times = new Map<string, number>();
   lines.head.files.forEach((file, at) => {

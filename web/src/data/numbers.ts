@@ -1,6 +1,6 @@
-// What is asked of whole columns.
+// Sums and extremes of columns.
 
-/** The largest, or 0. */
+/** Return the largest value, or 0. */
 export function largest(values: ArrayLike<number>): number {
   let most = 0;
   for (let at = 0; at < values.length; at++) if (values[at] > most) most = values[at];

@@ -1,24 +1,23 @@
-// The paths of a call tree as columns, in the order of a walk from the root: a path's callees stand right behind it.
-//
-// So `end[path]` says where what is below a path ends, and its children are found by stepping from end to end; a sum
-// over everything below is one pass from the back. Nothing here is an object for each path.
+// The paths of a call tree as columns in pre-order: a path's descendants follow it, up to `end[path]`. Stepping from
+// end to end finds its children. A sum over all descendants is one pass from the back. There is no object for each
+// path.
 
 import type { Numbers, Payload } from "./payload.ts";
 
-/** What the width of a frame can be. */
+/** The metrics that the width of a frame can show. */
 export type Metric = "cpu" | "wait" | "wall" | "calls" | "exceptions";
 
 export const METRICS: Metric[] = ["cpu", "wait", "wall", "calls", "exceptions"];
 
-/** A metric of every path: its own, and with all that is below it; of times the errors. */
+/** A metric of every path: own values, totals with all descendants, and the errors of times. */
 export interface Weights {
   own: Float64Array;
   total: Float64Array;
   ownError: Float64Array;
   totalError: Float64Array;
-  /** The part of a total's error that it shares with those of other paths; the rest is its own. */
+  /** The part of a total's error that it shares with other paths; the rest is independent. */
   common: Float64Array;
-  /** The part of the totals, and of the own values, that is waiting; null: there is no such part. */
+  /** The waiting within own values and totals, or null if the metric has none. */
   waiting: { own: ArrayLike<number>; total: ArrayLike<number> } | null;
   whole: number;
 }
@@ -41,7 +40,7 @@ export class Paths {
   readonly end: Int32Array;
   private readonly weighed = new Map<Metric, Weights>();
 
-  /** parent: -1 for a root; before its children. fn: the function of each path. */
+  /** parent: -1 for a root; parents come before their children. fn: the function of each path. */
   constructor(
     readonly parent: Int32Array,
     readonly fn: Int32Array,
@@ -56,14 +55,14 @@ export class Paths {
     }
   }
 
-  /** The roots, in order. */
+  /** Return the roots, in order. */
   roots(): number[] {
     const found: number[] = [];
     for (let path = 0; path < this.size; path = this.end[path]) found.push(path);
     return found;
   }
 
-  /** A metric of every path. Computed once. */
+  /** Return a metric of every path, computed once. */
   weights(metric: Metric): Weights {
     const known = this.weighed.get(metric);
     if (known) return known;
@@ -85,7 +84,7 @@ export class Paths {
       for (let path = 0; path < size; path++) {
         const error = sums.wait_error[path] ?? 0;
         ownError[path] = Math.hypot(ownError[path], error);
-        totalError[path] = error * error; // the errors of waits are independent: as squares, up to below
+        totalError[path] = error * error; // errors of waits are independent, so their squares are summed
       }
     }
     const total = own.slice();
@@ -113,7 +112,7 @@ export class Paths {
   }
 }
 
-/** The paths of a page. prefix: of the columns' names. */
+/** Return the paths of a page. prefix: of the columns' names. */
 export function pathsOf(payload: Payload<unknown>, prefix: string): Paths {
   const depth = payload.column(`${prefix}depth`);
   const parent = new Int32Array(depth.length);
@@ -128,8 +127,8 @@ export function pathsOf(payload: Payload<unknown>, prefix: string): Paths {
   return new Paths(parent, Int32Array.from(payload.column(`${prefix}function`)), sums);
 }
 
-// Whose a function is where libraries are folded, and where a path is: in own code, in a library that own code called,
-// above both, in a library that no own code called. Libraries are odd. As in seismo.report.calls.library_folding.
+// The owners of functions, and the positions of paths: in own code, in a library called by own code, above both, or in
+// a library that no own code called. Positions in libraries are odd (seismo.report.calls.library_folding).
 const TOP = 2;
 const STEPS = [
   [0, 0, 0, 0],
@@ -138,13 +137,12 @@ const STEPS = [
   [1, 1, 3, 3],
 ];
 
-export const IMPORT = 3; // the body of a library's module: a library's, but never a part of the fold around it
+export const IMPORT = 3; // the body of a library's module, which starts its own fold
 
 /**
- * The paths with what lies together in libraries as one path, under which the program's own code that they call stands.
- *
- * group: for each function 0, the program's own; 1, a library's; 2, of whoever calls it; or IMPORT. foldOf: the function that
- * stands for a library which is entered by this function. Returns the paths, and for each old one the new one.
+ * Fold adjacent library frames into one path each, with the own code that they call below it. group: 0 for own
+ * functions, 1 for a library's, 2 for functions that belong to their callers, or IMPORT. foldOf: returns the function
+ * that stands for the library entered by a function. Returns the paths, and for each old path the new one.
  */
 export function folded(paths: Paths, group: ArrayLike<number>, foldOf: (fn: number) => number): [Paths, Int32Array] {
   const { size, parent, fn } = paths;
@@ -171,7 +169,7 @@ export function folded(paths: Paths, group: ArrayLike<number>, foldOf: (fn: numb
     return sums;
   };
   const sums = Object.fromEntries(SUMS.map((name) => [name, gather(paths.sums[name])])) as unknown as Sums;
-  // A total holds what is below already, so that of a fold is that of its first path.
+  // A total includes all descendants, so the total of a fold is that of its first path.
   for (const name of ["total_error", "common"] as const) {
     const totals = new Float64Array(count);
     for (let path = size - 1; path >= 0; path--) totals[to[path]] = paths.sums[name][path];

@@ -1,7 +1,7 @@
-// What a page carries: a head (JSON) and columns of numbers, as seismo.report.page.payload packs them.
+// The data of a page: a head (JSON) and columns of numbers, packed by seismo.report.page.payload.
 //
 // The bytes are: "seis", the length of the head in UTF-8 (u32), the head, then the columns one behind the other, each
-// at a multiple of 8. The head's `columns` says of each its name, its type and how many numbers it has. The bytes of a
+// at a multiple of 8. The head's `columns` has for each its name, its type and how many numbers it has. The bytes of a
 // column stand in planes: all lowest bytes, then all second ones ..., because such planes deflate to half the size. All
 // of it is deflated (zlib) and written as base64. Numbers are little-endian, as every machine is that has a browser.
 
@@ -31,7 +31,7 @@ export class Payload<Head> {
     private readonly columns: Map<string, Numbers>,
   ) {}
 
-  /** A column by its name. Error: there is none. */
+  /** Return a column by its name. Throws an Error if there is none. */
   column(name: string): Numbers {
     const found = this.columns.get(name);
     if (!found) throw new Error(`the page has no column ${name}`);
@@ -43,7 +43,7 @@ export class Payload<Head> {
   }
 }
 
-/** The bytes that base64 stands for. Error: it is none. */
+/** Decode base64. Throws an Error if the text is damaged. */
 export function fromBase64(text: string): Uint8Array<ArrayBuffer> {
   const native = (Uint8Array as { fromBase64?: (text: string) => Uint8Array<ArrayBuffer> }).fromBase64;
   if (native) return native.call(Uint8Array, text);
@@ -59,7 +59,7 @@ export async function inflate(bytes: Uint8Array<ArrayBuffer>): Promise<Uint8Arra
   }
   const stream = new DecompressionStream("deflate");
   const writer = stream.writable.getWriter();
-  // What is wrong with the data, reading it tells: the writing side must not tell it once more, to nobody.
+  // The reading side reports damaged data; the same error of the writing side would be an unhandled rejection.
   const written = writer
     .write(bytes)
     .then(() => writer.close())
@@ -94,7 +94,7 @@ function inPlace(bytes: Uint8Array<ArrayBuffer>, at: number, { type, length }: C
   return new TYPES[type](joined.buffer);
 }
 
-/** Reads what inflate() gave. Error: it is damaged. */
+/** Read the bytes that inflate() returned. Throws an Error if they are damaged. */
 export function unpack<Head>(bytes: Uint8Array<ArrayBuffer>): Payload<Head> {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   if (bytes.length < 8 || view.getUint32(0, true) !== MAGIC) throw new Error("the page's data is damaged");
@@ -110,11 +110,11 @@ export function unpack<Head>(bytes: Uint8Array<ArrayBuffer>): Payload<Head> {
   return new Payload<Head>(head as Head, columns);
 }
 
-/** What the element of this id holds. Error: it is damaged, or the browser is too old. */
+/** Read the data in the element with this id. Throws an Error if it is damaged or the browser is too old. */
 export async function load<Head>(id = "seismo-data"): Promise<Payload<Head>> {
   const element = document.getElementById(id);
   if (!element) throw new Error("the page has no data");
   const bytes = await inflate(fromBase64(element.textContent ?? ""));
-  element.textContent = ""; // megabytes of text that nobody reads again
+  element.textContent = ""; // free megabytes of text
   return unpack<Head>(bytes);
 }

@@ -1,12 +1,12 @@
-// Which functions a search matches.
+// The search for functions.
 
 export interface Found {
-  matches: Uint8Array | null; // for each function; null: nothing is searched for
+  matches: Uint8Array | null; // 1 for each function that matches; null without a search
   count: number;
   problem: string;
 }
 
-/** Functions of which a line matches a regular expression, capitals or not. text: of a function. */
+/** Find functions with a line that matches a regular expression, ignoring case. text: returns a function's lines. */
 export function search(words: string, size: number, text: (fn: number) => string): Found {
   if (!words.trim()) return { matches: null, count: 0, problem: "" };
   let pattern: RegExp;
@@ -26,7 +26,7 @@ export function search(words: string, size: number, text: (fn: number) => string
   return { matches, count, problem: "" };
 }
 
-/** What part of all the matching functions have, with what they called, none of it twice. */
+/** Return the weight of the matching functions with their callees, each path counted once. */
 export function part(
   paths: { size: number; fn: ArrayLike<number>; end: ArrayLike<number> },
   total: ArrayLike<number>,

@@ -1,16 +1,16 @@
-// Numbers as short text, to the letter as seismo.report.words writes them: a page and a terminal say the same.
-// tests/report/page holds the two against each other.
+// Numbers as short text, the same as in seismo.report.words, so that a page and a terminal agree. tests/report/page
+// compares the two.
 
-const UNKNOWN = 0.995; // an error that is this part of its time says nothing but a bound
+const UNKNOWN = 0.995; // ratio of error to time from which only an upper bound is known
 
-/** A number from 0 up to 1000 in three significant digits; "1000" when it would round to that or is more. */
+/** Return a number from 0 to 1000 in three significant digits; "1000" if it rounds to that or is larger. */
 export function threeDigits(value: number): string {
   if (value < 9.995) return fixed(value, 2);
   if (value < 99.95) return fixed(value, 1);
   return value < 999.5 ? fixed(value, 0) : "1000";
 }
 
-/** toFixed() of the number, but halves to even where Python does so: those that binary holds exactly. */
+/** Return toFixed(), but round exact halves to even as Python does. */
 function fixed(value: number, digits: number): string {
   const scale = 10 ** digits;
   const scaled = value * scale;
@@ -21,7 +21,7 @@ function fixed(value: number, digits: number): string {
   return value.toFixed(digits);
 }
 
-/** A time of ns to three significant digits: `1.23 ms`, `45.6 µs`, `789 ns`, `0`; below a nanosecond `<1 ns`. */
+/** Return a time in three significant digits: `1.23 ms`, `45.6 µs`, `789 ns`, `0`, or `<1 ns`. */
 export function duration(ns: number): string {
   if (ns <= 0) return "0";
   if (ns < 1) return "<1 ns";
@@ -37,22 +37,22 @@ export function duration(ns: number): string {
   return seconds < 999.5 ? `${threeDigits(seconds)} s` : `${count(seconds)} s`;
 }
 
-/** A whole number with its thousands apart. */
+/** Return a whole number with thousands separators. */
 export function count(value: number): string {
   return fixed(value, 0).replace(/\B(?=(\d{3})+$)/g, ",");
 }
 
-/** Whether all that is known of a time is what it cannot be more than. */
+/** Return true if only an upper bound of the time is known. */
 export function isUnknown(ns: number, error: number): boolean {
   return error > 0 && error >= UNKNOWN * ns;
 }
 
-/** What a time is ranked by: of one that is not known its lower bound, lest a guess leads the list. */
+/** Return the value to sort a time by: its lower bound if it is unknown, lest a guess leads. */
 export function rank(ns: number, error: number): number {
   return isUnknown(ns, error) ? Math.max(0, ns - error) : ns;
 }
 
-/** A time with an error: `1.23 ms`, or where it is not known its upper bound: `< 6 ms`. */
+/** Return a time: `1.23 ms`, or its upper bound if it is unknown: `< 6 ms`. */
 export function time(ns: number, error: number): string {
   return isUnknown(ns, error) ? `< ${roundedUp(ns + error)}` : duration(ns);
 }
@@ -73,14 +73,14 @@ function roundedUp(ns: number): string {
   return `${whole.replace(/\B(?=(\d{3})+$)/g, ",")}${part === "0" ? "" : `.${part}`} ${unit}`;
 }
 
-/** The error relative to the time: `±3 %`; empty below 1 %, and beside a time that time() gives as a bound. */
+/** Return the error relative to the time: `±3 %`; "" below 1 %, and where time() returns an upper bound. */
 export function error(errorNs: number, ns: number): string {
   if (errorNs <= 0 || isUnknown(ns, errorNs)) return "";
   const share = (100 * errorNs) / ns;
   return share >= 1 ? `±${fixed(share, 0)} %` : "";
 }
 
-/** The part of the whole as `12.3 %`, `<1 %` below one, empty when there is no whole. */
+/** Return the part of the whole as `12.3 %`, `<1 %` below one, or "" if there is no whole. */
 export function percent(part: number, whole: number): string {
   if (whole <= 0) return "";
   const share = (100 * part) / whole;
@@ -88,7 +88,7 @@ export function percent(part: number, whole: number): string {
   return `${fixed(share, share < 99.95 ? 1 : 0)} %`;
 }
 
-/** A time's part of the whole; of one that is not known the upper bound: `< 3 %`. */
+/** Return a time's share, or the upper bound of an unknown time's: `< 3 %`. */
 export function share(ns: number, errorNs: number, whole: number): string {
   if (!isUnknown(ns, errorNs) || whole <= 0) return percent(ns, whole);
   const most = (100 * (ns + errorNs)) / whole;
@@ -100,7 +100,7 @@ export function numberOf(number: number, one: string, many = `${one}s`): string 
   return `${count(number)} ${number === 1 ? one : many}`;
 }
 
-/** A percentage with so many decimals, without its sign. 0 and 100 are shown only where they are exact. */
+/** Return a percentage without its sign. 0 and 100 are shown only if they are exact. */
 export function percentText(percent: number, precision: number): string {
   const step = 1 / 10 ** precision;
   const shown = percent > 0 && percent < step ? step : percent > 100 - step && percent < 100 ? 100 - step : percent;

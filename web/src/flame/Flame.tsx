@@ -1,27 +1,27 @@
-// A flame graph in its pane, with what a screen reader says of it.
+// A flame graph in its pane, with its text for a screen reader.
 
 import { useEffect, useRef } from "preact/hooks";
 import type { Look } from "./draw.ts";
-import { FlameView, type Told } from "./FlameView.ts";
+import { type FlameListener, FlameView } from "./FlameView.ts";
 import type { Frames } from "./frames.ts";
 
 interface Props {
   frames: Frames;
   look: Omit<Look, "cursor" | "hovered">;
-  told: Told;
+  listener: FlameListener;
   label: string;
   flip?: boolean;
-  /** Gets the view, for what stands around it. */
+  /** Receives the view, for the controls around it. */
   attach?(view: FlameView | null): void;
 }
 
-export function Flame({ frames, look, told, label, flip = false, attach }: Props) {
+export function Flame({ frames, look, listener, label, flip = false, attach }: Props) {
   const pane = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
   const spacer = useRef<HTMLDivElement>(null);
   const view = useRef<FlameView | null>(null);
-  const latest = useRef(told);
-  latest.current = told;
+  const latest = useRef(listener);
+  latest.current = listener;
 
   useEffect(() => {
     if (!pane.current || !canvas.current || !spacer.current) return undefined;

@@ -1,16 +1,16 @@
-// A flame graph on a canvas: what part of it is seen, and what the pointer and the keyboard do to that.
+// A flame graph on a canvas: the part in sight, and its control by pointer and keyboard.
 
 import { type Drawn, draw, type Look, ROW, rowsOf, type View } from "./draw.ts";
 import type { Frames } from "./frames.ts";
 
-export interface Told {
-  /** The frame below the pointer, or -1, and where the pointer is. */
+export interface FlameListener {
+  /** Called with the frame below the pointer, or -1, and the pointer's position. */
   hover(frame: number, x: number, y: number): void;
-  /** A frame was chosen. */
+  /** Called when a frame is chosen. */
   choose(frame: number): void;
-  /** The keyboard is at this frame now. */
+  /** Called when the keyboard's cursor moves to a frame. */
   reach(frame: number): void;
-  /** A part of all is seen, or all of it again. */
+  /** Called when the graph is zoomed, or shown whole again. */
   zoomed(part: boolean): void;
 }
 
@@ -33,15 +33,15 @@ export class FlameView {
   private hovered = -1;
   private readonly context: CanvasRenderingContext2D;
   private readonly watcher: ResizeObserver;
-  /** How long the last drawing took, in ms: for the benchmark. */
+  /** Durations of the last drawings in ms, for the benchmark. */
   took: number[] = [];
 
-  /** pane: scrolls; it holds the canvas, which stays in sight, and a spacer that is as high as all rows. */
+  /** pane: scrolls; it holds the canvas, which stays in sight, and a spacer as high as all rows. */
   constructor(
     private readonly pane: HTMLElement,
     private readonly canvas: HTMLCanvasElement,
     private readonly spacer: HTMLElement,
-    private readonly told: Told,
+    private readonly listener: FlameListener,
     private readonly flip: boolean,
   ) {
     const context = canvas.getContext("2d", { alpha: false });
@@ -56,10 +56,10 @@ export class FlameView {
     canvas.addEventListener("pointerdown", (event) => this.press(event));
     pane.addEventListener("keydown", (event) => this.key(event));
     this.resize();
-    Object.assign(pane, { view: this }); // for tests and benchmarks: they cannot read a canvas
+    Object.assign(pane, { view: this }); // for tests and benchmarks, which cannot read a canvas
   }
 
-  /** What is drawn now: a name, what it is worth, its error, and where it lies (px). */
+  /** Return the frames in sight: name, value, error, and position in px. */
   seen(): { name: string; value: number; error: number; x: number; y: number; width: number; row: number }[] {
     const { frames, look, drawn } = this;
     if (!frames || !look || !drawn) return [];
@@ -80,7 +80,7 @@ export class FlameView {
     clearTimeout(this.resting);
   }
 
-  /** Shows other frames, all of them. */
+  /** Shows other frames, unzoomed. */
   show(frames: Frames): void {
     this.frames = frames;
     this.goal = null;
@@ -90,7 +90,7 @@ export class FlameView {
     this.view.x1 = 1;
     this.measure();
     this.pane.scrollTop = this.flip ? this.pane.scrollHeight : 0;
-    this.told.zoomed(false);
+    this.listener.zoomed(false);
     this.request();
   }
 
@@ -123,7 +123,7 @@ export class FlameView {
     if (!this.frames || !this.width) return;
     const rows = rowsOf(this.frames, this.goal ? { ...this.view, ...this.goal } : this.view, this.width);
     if (!this.goal && this.view.x0 === 0 && this.view.x1 === 1) {
-      this.pane.style.flexBasis = `${Math.max(FEWEST, rows) * ROW}px`; // where the pane may be as high as what it shows
+      this.pane.style.flexBasis = `${Math.max(FEWEST, rows) * ROW}px`; // a pane as high as its content
     }
     const height = `${Math.max(0, rows * ROW - this.height)}px`;
     if (this.spacer.style.height !== height) this.spacer.style.height = height;
@@ -154,7 +154,7 @@ export class FlameView {
     else this.goal = null;
   }
 
-  /** Shows this part of all. */
+  /** Shows a part of the whole width. */
   private look_at(x0: number, x1: number, glide: boolean): void {
     const wide = Math.min(1, Math.max(MOST_ZOOM, x1 - x0));
     const left = Math.min(1 - wide, Math.max(0, x0));
@@ -166,24 +166,24 @@ export class FlameView {
       this.view.x1 = left + wide;
     }
     this.later();
-    this.told.zoomed(wide < 0.9999);
+    this.listener.zoomed(wide < 0.9999);
     this.request();
   }
 
-  /** Measures once the zooming rests: another height is a layout of the pane, which a frame has no time for. */
+  /** Measures after zooming ends: a change of height means a layout, for which an animation frame has no time. */
   private later(): void {
     clearTimeout(this.resting);
     this.resting = setTimeout(() => this.measure(), 120);
   }
 
-  /** Zooms about a point (px) by a factor; above 1: closer. */
+  /** Zooms around a point (px) by a factor; above 1 magnifies. */
   zoom(factor: number, about = this.width / 2, glide = false): void {
     const { x0, x1 } = this.goal ?? this.view;
     const at = x0 + ((x1 - x0) * about) / this.width;
     this.look_at(at - (at - x0) / factor, at + (x1 - at) / factor, glide);
   }
 
-  /** Moves by a part of what is seen. */
+  /** Moves by a part of the width in sight. */
   pan(part: number, glide = false): void {
     const { x0, x1 } = this.goal ?? this.view;
     const by = part * (x1 - x0);
@@ -194,7 +194,7 @@ export class FlameView {
     this.look_at(0, 1, true);
   }
 
-  /** Where a frame lies, as parts of all. */
+  /** Return the left and right edge of a frame, as parts of the whole. */
   private span(frame: number): [number, number] {
     const frames = this.frames as Frames;
     let start = 0;
@@ -205,7 +205,7 @@ export class FlameView {
     return [start / whole, (start + frames.value[frame]) / whole];
   }
 
-  /** Makes a frame as wide as the pane. */
+  /** Zooms to a frame. */
   focus(frame: number): void {
     if (!this.frames) return;
     this.look_at(...this.span(frame), true);
@@ -221,7 +221,7 @@ export class FlameView {
     }
   }
 
-  /** Puts the keyboard at a frame, and brings it into sight. */
+  /** Moves the keyboard's cursor to a frame and brings it into sight. */
   put(frame: number): void {
     this.cursor = frame;
     const [from, until] = this.span(frame);
@@ -235,7 +235,7 @@ export class FlameView {
     }
     this.measure();
     this.reveal(frame);
-    this.told.reach(frame);
+    this.listener.reach(frame);
     this.request();
   }
 
@@ -251,7 +251,7 @@ export class FlameView {
   private hover(frame: number, x: number, y: number): void {
     if (frame !== this.hovered) this.request();
     this.hovered = frame;
-    this.told.hover(frame, x, y);
+    this.listener.hover(frame, x, y);
   }
 
   private move(event: PointerEvent): void {
@@ -275,7 +275,7 @@ export class FlameView {
       if (moved || frame < 0) return;
       this.cursor = frame;
       this.focus(frame);
-      this.told.choose(frame);
+      this.listener.choose(frame);
     };
     this.canvas.setPointerCapture(event.pointerId);
     this.canvas.addEventListener("pointermove", drag);
@@ -298,7 +298,7 @@ export class FlameView {
       ArrowRight: () => this.put(this.beside(at, 1)),
       Enter: () => {
         this.focus(at);
-        this.told.choose(at);
+        this.listener.choose(at);
       },
       "+": () => this.zoom(2, undefined, true),
       "=": () => this.zoom(2, undefined, true),
@@ -310,7 +310,7 @@ export class FlameView {
     };
     const action = actions[event.key];
     if (!action) return;
-    this.hover(-1, 0, 0); // what the pointer is at changes below it
+    this.hover(-1, 0, 0); // another frame may be below the pointer now
     action();
     event.preventDefault();
   }

@@ -1,20 +1,18 @@
-// Draws the frames that are in sight. A frame of zooming may take 8 ms for all of it, so:
-//
-// - what is narrower than a pixel is not opened, and neighbours of that kind are one grey stretch;
-// - frames are filled colour by colour, as setting a colour costs more than filling a frame;
-// - how wide a text is, is added up from the widths of its characters, which are measured once.
+// Draws the frames in sight within 8 ms, the time of one animation frame. Frames narrower than a pixel are not opened,
+// and adjacent ones are one grey rectangle. Frames are filled by colour, because setting a colour costs more than
+// filling. The width of a text is the sum of its characters' widths, which are measured once.
 
 import { dotted } from "../chrome/hatch.ts";
 import type { Frames } from "./frames.ts";
 import type { Palette } from "./palette.ts";
 
 export const ROW = 20; // px
-const LEAST = 1; // px: what is narrower is not drawn by itself
+const LEAST = 1; // px; narrower frames are drawn together
 const LEAST_TEXT = 26;
 const PAD = 4;
-const UNCERTAIN = 0.05; // of its width: a smaller error is not drawn
+const UNCERTAIN = 0.05; // share of a frame's width; smaller errors are not drawn
 
-/** What part of all is seen (from 0 to 1), and how far it is scrolled, in px. */
+/** The part in sight (from 0 to 1), and the scroll position in px. */
 export interface View {
   x0: number;
   x1: number;
@@ -23,24 +21,24 @@ export interface View {
 
 export interface Look {
   palette: Palette;
-  /** The colour number of a frame. */
+  /** Return the colour number of a frame. */
   colour(frame: number): number;
-  /** The name of a frame, the long one first. */
+  /** Return the labels of a frame, the longest first. */
   labels(frame: number): string[];
-  /** For each function whether it matches a search; null: there is none. */
+  /** 1 for each function that matches the search, or null without a search. */
   matches: Uint8Array | null;
   selected: number; // a function
   cursor: number; // a frame
   hovered: number; // a frame
 }
 
-/** What was drawn, for finding what is below the pointer. */
+/** The drawn frames, to find the one below the pointer. */
 export class Drawn {
   readonly frames: number[] = [];
   readonly x: number[] = [];
   readonly y: number[] = [];
   readonly width: number[] = [];
-  /** Where the frame ends, in sight or not. */
+  /** The right edges of the frames, in sight or not. */
   readonly end: number[] = [];
 
   at(x: number, y: number): number {
@@ -74,7 +72,7 @@ function widthOf(context: CanvasRenderingContext2D, text: string): number {
   return width;
 }
 
-/** The first label that fits, or as much of the last one's end as does; "": nothing does. */
+/** Return the first label that fits, else the end of the last one, or "" if nothing fits. */
 export function fitting(labels: string[], room: number, width: (text: string) => number): string {
   for (const label of labels) if (width(label) <= room) return label;
   const last = Array.from(labels.at(-1) ?? "");
@@ -84,7 +82,7 @@ export function fitting(labels: string[], room: number, width: (text: string) =>
   return last.length - from > 1 ? `…${last.slice(from).join("")}` : "";
 }
 
-/** The rows that the frames in this part of all take; what is narrower than a pixel left out. */
+/** Return the number of rows of the frames in this part, without those narrower than a pixel. */
 export function rowsOf(frames: Frames, { x0, x1 }: View, width: number): number {
   let deepest = 0;
   let budget = 400_000;
@@ -95,7 +93,10 @@ export function rowsOf(frames: Frames, { x0, x1 }: View, width: number): number 
   return deepest;
 }
 
-/** Calls back for each frame that is wide enough, parents first; false: not for those below. thin: for those that are not. */
+/**
+ * Calls `each` for wide frames, parents first, and `thin` for the others. If `each` returns false, children are
+ * skipped.
+ */
 function visit(
   frames: Frames,
   x0: number,
@@ -132,7 +133,7 @@ function visit(
   }
 }
 
-/** Draws what is in sight. height: of the canvas, in px. flip: callers stand above. */
+/** Draws the frames in sight. height: of the canvas, in px. flip: callers are above. */
 export function draw(
   context: CanvasRenderingContext2D,
   frames: Frames,
@@ -147,7 +148,7 @@ export function draw(
   context.fillStyle = palette.paper;
   context.fillRect(0, 0, width, height);
   const buckets = new Map<number, number[]>();
-  const grey = new Map<number, [number, number]>(); // for each row the stretch of thin frames that is growing
+  const grey = new Map<number, [number, number]>(); // for each row the current run of thin frames
   const stretches: number[] = [];
   const yOf = (frame: number) => {
     const row = (frames.depth[frame] - frames.skipped) * ROW;
@@ -210,7 +211,7 @@ export function draw(
   return drawn;
 }
 
-/** A paler end of each frame, as wide as its waiting. */
+/** Draws a paler end of each frame, as wide as its waiting. */
 function waits(context: CanvasRenderingContext2D, frames: Frames, drawn: Drawn, palette: Palette, scale: number): void {
   context.fillStyle = palette.waiting;
   for (let at = 0; at < drawn.frames.length; at++) {
@@ -220,7 +221,7 @@ function waits(context: CanvasRenderingContext2D, frames: Frames, drawn: Drawn, 
   }
 }
 
-/** Dots as wide as the error, at the frame's end; over all of a frame of which only a bound is known. */
+/** Draws dots at a frame's end, as wide as its error, or all over if only an upper bound is known. */
 function uncertain(context: CanvasRenderingContext2D, frames: Frames, drawn: Drawn, scale: number): void {
   const dots = dotted(context, "rgba(20,16,8,0.3)");
   if (!dots) return;
@@ -249,7 +250,7 @@ function write(context: CanvasRenderingContext2D, frames: Frames, drawn: Drawn, 
   }
 }
 
-/** Lines around the selected function's frames, the one that the keyboard is at, and the one below the pointer. */
+/** Draws lines around the selected function's frames, the keyboard's frame, and the one below the pointer. */
 function mark(context: CanvasRenderingContext2D, frames: Frames, drawn: Drawn, look: Look): void {
   for (let at = 0; at < drawn.frames.length; at++) {
     const frame = drawn.frames[at];

@@ -1,13 +1,9 @@
-// The frames of a flame graph, made as they are looked at.
-//
-// A frame stands for a set of paths that end (or begin) alike, and is as wide as the sum of their weights. Its children
-// are the same set one step further, grouped by function: down to callees, or up to callers. So one mechanism gives the
-// graph from the root (one path a frame, or one a thread), from the leaf (all paths by their last function, then by who
-// called it), and both halves of a sandwich. A tree from the leaf may be far larger than the paths that it is made of;
-// as only frames that are wide enough to be drawn are ever opened, none of it is made that nobody sees.
-//
-// A frame is a number; what there is to it stands in columns. Its set is a stretch of `members`: the paths where the
-// set is now, and for trees that go up, the path whose weight counts (`bases`).
+// The frames of a flame graph, made when they are drawn. A frame stands for a set of paths with the same end (or
+// beginning), and is as wide as the sum of their weights. Its children are that set one step further, grouped by
+// function: down to callees, or up to callers. So one mechanism makes the graph from the root, the one from the leaf,
+// and both halves of a sandwich. A tree from the leaf may be far larger than the tree of paths, so only frames that are
+// wide enough to be drawn are opened. A frame is a number, and its properties are columns. Its set is a range of
+// `members`: the current paths, and for trees that go up, the paths whose weights count (`bases`).
 
 import type { Paths, Weights } from "../data/paths.ts";
 
@@ -36,7 +32,7 @@ export interface Label {
   /** The function that a frame shows; a negative number stands for what is no function. */
   fn: number;
   roots: number[];
-  /** What stands between it and its roots. */
+  /** Frames between it and its roots. */
   below?: Label[];
 }
 
@@ -52,7 +48,7 @@ export class Frames {
   waiting = new Float64Array(256);
   private from = new Int32Array(256);
   private until = new Int32Array(256);
-  private holder = new Uint8Array(256); // 1: the members are the children's, not its own
+  private holder = new Uint8Array(256); // 1 if the members are those of its children
   private readonly members = new Pool();
   private readonly bases = new Pool();
   private readonly slots: Int32Array;
@@ -61,10 +57,10 @@ export class Frames {
   private readonly commonOf: Float64Array;
   private readonly waitingOf: ArrayLike<number> | undefined;
   size = 0;
-  /** The rows that are not drawn: that of frame 0, where only one frame is below it. */
+  /** The number of rows that are not drawn: 1 if frame 0 has only one child. */
   skipped = 0;
 
-  /** Frame 0 is all there is; up: children are callers; from the leaf: own times, else totals. */
+  /** Frame 0 is the whole. up: children are callers. */
   private constructor(
     readonly paths: Paths,
     readonly weights: Weights,
@@ -80,7 +76,7 @@ export class Frames {
     this.waitingOf = weights.waiting?.[own ? "own" : "total"];
   }
 
-  /** From the root. labels: what stands above the roots, such as threads; none: all threads are one. */
+  /** Return the graph from the root. labels: frames above the roots, such as threads, or none to join all threads. */
   static fromRoot(paths: Paths, weights: Weights, order: Order, functions: number, labels: Label[] = []): Frames {
     const frames = new Frames(paths, weights, false, false, order, functions);
     frames.begin(paths.roots());
@@ -88,7 +84,7 @@ export class Frames {
     return frames;
   }
 
-  /** Puts frames above the roots. Those of one row lie side by side before those below them are made. */
+  /** Adds frames above the roots, row by row. */
   private label(above: number, labels: Label[]): void {
     if (!labels.length) return;
     this.firstChild[above] = this.size;
@@ -97,7 +93,10 @@ export class Frames {
     for (const [at, { below }] of labels.entries()) if (below) this.label(made[at], below);
   }
 
-  /** From the leaf: the functions by their own weight, and below each who called it. known: the functions' own errors. */
+  /**
+   * Return the graph from the leaf: functions by own weight, with their callers below. known: the functions' own
+   * errors.
+   */
   static fromLeaf(paths: Paths, weights: Weights, functions: number, known: ArrayLike<number> = []): Frames {
     const frames = new Frames(paths, weights, true, true, "heavy", functions);
     const leaves: number[] = [];
@@ -110,7 +109,7 @@ export class Frames {
     return frames;
   }
 
-  /** Who calls a function (up) or what it calls, weighed by the totals of its outermost calls. */
+  /** Return the callers (up) or callees of a function, weighted by the totals of its outermost calls. */
   static around(paths: Paths, weights: Weights, fn: number, up: boolean, functions: number): Frames {
     const frames = new Frames(paths, weights, up, false, "heavy", functions);
     frames.begin(outermost(paths, fn));
@@ -171,8 +170,8 @@ export class Frames {
   }
 
   /**
-   * Sums up the members. What their errors share is added up, the rest in quadrature, as Recording.total_error() does.
-   * Own times of one function share all of their errors; where a frame has those of several, the sum is a bound.
+   * Sums up the members. Shared parts of errors are added, the rest in quadrature, as in Recording.total_error(). Own
+   * times of one function share all of their errors; for several functions the sum is a bound.
    */
   private weigh(at: number): void {
     let value = 0;
@@ -196,12 +195,12 @@ export class Frames {
     this.error[at] = Math.min(plain, Math.hypot(Math.sqrt(Math.max(0, square)), common));
   }
 
-  /** The paths of a frame: those that end in it, or of a tree that goes up, those whose weight it has. */
+  /** Return the paths of a frame: those that end in it, or in a tree that goes up, those whose weight it has. */
   basesOf(at: number): Int32Array {
     return this.bases.values.subarray(this.from[at], this.until[at]);
   }
 
-  /** Makes the children of a frame, once: they are frames firstChild[at] up to lastChild[at]. */
+  /** Makes the children of a frame once, as frames firstChild[at] up to lastChild[at]. */
   open(at: number): void {
     if (this.firstChild[at] !== UNOPENED) return;
     const from = this.from[at];
@@ -231,7 +230,7 @@ export class Frames {
     this.group(at, step, base);
   }
 
-  /** Sorts the members of the children by function: a pass that counts them, one that weighs, one that places them. */
+  /** Sorts the members of the children by function in three passes: count, weigh, place. */
   private group(at: number, step: number[], base: number[]): void {
     const { fn } = this.paths;
     const { slots } = this; // for each function 1 + its group
@@ -271,7 +270,7 @@ export class Frames {
     for (const function_ of groups) slots[function_] = 0;
   }
 
-  /** The frames from the outermost to this one. */
+  /** Return the frames from the outermost to this one. */
   pathTo(at: number): number[] {
     const found: number[] = [];
     for (let frame = at; frame >= 0; frame = this.parent[frame]) found.unshift(frame);
@@ -279,7 +278,7 @@ export class Frames {
   }
 }
 
-/** The paths of a function that no other path of it is above: their totals can be added up. */
+/** Return the outermost paths of a function, whose totals can be added. */
 export function outermost(paths: Paths, fn: number): number[] {
   const found: number[] = [];
   let path = 0;

@@ -1,4 +1,4 @@
-// What the page of calls draws from: functions and paths, as they are or with libraries folded, and what they are called.
+// The functions and paths of a page of calls, with libraries folded or not, and their names.
 
 import { type CallsHead, Functions, Whose } from "../data/calls.ts";
 import { folded, IMPORT, type Metric, type Paths, pathsOf } from "../data/paths.ts";
@@ -14,17 +14,17 @@ const METRIC_WORDS: Record<Metric, string> = {
   exceptions: "exceptions",
 };
 
-/** What is drawn, in words. told: whether running and waiting are told apart; a stretch of a trace has times alone. */
-export function wordsOf(metric: Metric, told: boolean): string {
-  return metric === "cpu" && !told ? "time" : METRIC_WORDS[metric];
+/** Return the metric in words. divided: running and waiting are separate, unlike in a part of a trace. */
+export function wordsOf(metric: Metric, divided: boolean): string {
+  return metric === "cpu" && !divided ? "time" : METRIC_WORDS[metric];
 }
 
 export function isTime(metric: Metric): boolean {
   return metric === "cpu" || metric === "wait" || metric === "wall";
 }
 
-/** A value of a metric with its error, in words. */
-export function said(metric: Metric, value: number, errorNs: number): string {
+/** Return a value of a metric with its error. */
+export function amount(metric: Metric, value: number, errorNs: number): string {
   if (!isTime(metric)) return count(value);
   return [time(value, errorNs), error(errorNs, value)].filter(Boolean).join(" ");
 }
@@ -44,7 +44,7 @@ export class Graph {
     this.paths = pathsOf(payload, "t.");
   }
 
-  /** Functions, what is left out, and folds: all that a path's function can be. */
+  /** The number of values that a path's function can have: functions, stand-ins and folds. */
   get size(): number {
     return this.head.names.length + this.folds.length;
   }
@@ -53,7 +53,7 @@ export class Graph {
     return this.head.folded !== null;
   }
 
-  /** The paths, with libraries folded or not. */
+  /** Return the paths, with libraries folded or not. */
   of(fold: boolean): Paths {
     if (!fold || !this.canFold) return this.paths;
     if (!this.less) {
@@ -80,7 +80,7 @@ export class Graph {
     return fn >= this.head.names.length;
   }
 
-  /** The name of a function; of a number below 0, of what is none. */
+  /** Return the name of a function, or of the frame that a negative number stands for. */
   name(fn: number): string {
     if (fn < -1) return this.aboveName(-2 - fn);
     if (fn < 0) return "all";
@@ -88,14 +88,14 @@ export class Graph {
     return this.functions.name(fn);
   }
 
-  /** What a frame may be labelled with, the longest first. */
+  /** Return the possible labels of a frame, the longest first. */
   labels(fn: number): string[] {
     const name = this.name(fn);
     const short = fn >= 0 && !this.isFold(fn) ? this.head.names[fn] : name;
     if (short === "<module>") return [name, this.head.modules[fn] ?? name]; // all modules' bodies have the same name
     const imported = short.replace(/^import /, "");
     const shortest = imported.slice(imported.lastIndexOf(".") + 1);
-    // What is cut keeps its end, which of a fold is no part of the name.
+    // A cut label keeps its end, and the dots of a fold are not a part of its name.
     return [...new Set([name, short, imported, shortest, shortest.split(" …")[0]])];
   }
 
@@ -108,7 +108,7 @@ export class Graph {
     return this.isFold(fn) ? this.foldWhose[fn - this.head.names.length] : (this.functions.whose[fn] as Whose);
   }
 
-  /** What a search looks at, a line each. */
+  /** Return the lines that a search matches. */
   searched(fn: number): string {
     return `${this.name(fn)}\n${this.place(fn)}`;
   }
@@ -124,7 +124,7 @@ export class Graph {
     return thread.name + (thread.folded > 1 ? ` × ${count(thread.folded)}` : "");
   }
 
-  /** What stands above the roots where threads are apart: threads, and where there are several, processes above them. */
+  /** Return the frames above the roots if threads are separate: threads, below processes if there are several. */
   above(paths: Paths): Label[] {
     const threads = this.payload.column("t.thread");
     const roots = paths.roots();
@@ -152,9 +152,9 @@ export class Graph {
   }
 }
 
-/** `12.3 ms ±3 %, 45.6 % of the running time`. */
-export function saidOf(metric: Metric, value: number, errorNs: number, whole: number): string {
+/** Return `12.3 ms ±3 %, 45.6 % of all`. */
+export function amountOf(metric: Metric, value: number, errorNs: number, whole: number): string {
   const of = `${isUnknown(value, errorNs) && isTime(metric) ? "" : percent(value, whole)}`;
   const unit = isTime(metric) ? "" : metric === "calls" ? " calls" : " exceptions";
-  return `${said(metric, value, errorNs)}${unit}${of ? `, ${of} of all` : ""}`;
+  return `${amount(metric, value, errorNs)}${unit}${of ? `, ${of} of all` : ""}`;
 }

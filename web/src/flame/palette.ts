@@ -1,5 +1,5 @@
-// The colours of what is drawn. Hues after Okabe and Ito, which readers with any kind of colour blindness tell apart;
-// they differ in lightness as well, for a page printed in grey. Text on them is dark in both themes (contrast above 7).
+// The colours of flame graphs. The hues (after Okabe and Ito) are distinct with any kind of colour blindness, and
+// differ in lightness for grey print. Text on them is dark in both themes (contrast above 7).
 
 export interface Palette {
   ink: string;
@@ -7,11 +7,11 @@ export interface Palette {
   paper: string;
   line: string;
   accent: string;
-  /** What lies over the part of a frame that waited. */
+  /** The cover of the part of a frame that waited. */
   waiting: string;
   /** By colour number: three shades for each of the base colours. */
   fills: string[];
-  /** The same for what a search does not match. */
+  /** The same for frames that a search does not match. */
   dim: string[];
 }
 
@@ -34,7 +34,7 @@ function mixed(one: Rgb, other: Rgb, part: number): string {
   return `rgb(${r},${g},${b})`;
 }
 
-/** The colours as the style of the page has them now. changes: those of a comparison, else whose a function is. */
+/** Return the colours of the page's current style. changes: those of a comparison, else those of owners. */
 export function palette(changes: boolean): Palette {
   const style = getComputedStyle(document.documentElement);
   const value = (name: string) => style.getPropertyValue(name);
@@ -56,7 +56,7 @@ export function palette(changes: boolean): Palette {
   };
 }
 
-/** A number from 0 to SHADES - 1 that is the same for the same text. */
+/** Return a number from 0 to SHADES - 1 that depends on the text only. */
 export function shadeOf(text: string): number {
   let hash = 7;
   for (let at = 0; at < text.length; at++) hash = (hash * 31 + text.charCodeAt(at)) | 0;

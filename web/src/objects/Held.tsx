@@ -1,4 +1,4 @@
-// Who holds survivors, as lists in lists: what an arrow points from is held by what follows, up to a module or a frame.
+// The holders of survivors as nested lists. An arrow points from an object to its holder, up to a module or a frame.
 
 import { count, numberOf } from "../data/words.ts";
 
@@ -9,7 +9,7 @@ interface Holders {
 
 interface Holder extends Holders {
   count: number;
-  words: string[]; // the holder, and those behind it that hold as many
+  words: string[]; // the holder, and the following ones that hold as many
   ending: string;
   root: boolean;
 }

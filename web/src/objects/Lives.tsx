@@ -1,4 +1,5 @@
-// How long objects of a type lived: deaths by age, a bar a bucket, each bucket four times as wide as the one before.
+// The lifetimes of a type: deaths by age, with a bar for each bucket. A bucket is four times as wide as the previous
+// one.
 
 import { count, duration, numberOf } from "../data/words.ts";
 

@@ -1,5 +1,5 @@
-// Live objects over time as an area, births a second as a line, moments that the program marked. The cursor, which the
-// pointer and the arrow keys move, says in text what is drawn there.
+// Live objects over time as an area, births per second as a line, and the program's marks. Pointer and arrow keys move
+// a cursor, whose values are shown as text.
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import { largest } from "../data/numbers.ts";
@@ -50,7 +50,7 @@ export function Timeline({ head, live, births, theme }: Props) {
     event.preventDefault();
   };
   const rate = (value: number) => `${count(value)} born a second`;
-  const said = (part: number) =>
+  const valueText = (part: number) =>
     `${duration((head.took * (part + 0.5)) / parts)}: ${numberOf(live[part], "object")} alive, ${rate(births[part])}`;
   const named = head.marks.filter(([, share]) => Math.floor(share * parts) === at).map(([name]) => name);
   return (
@@ -58,7 +58,7 @@ export function Timeline({ head, live, births, theme }: Props) {
       <p class="readout">
         <span class="key live">live objects, up to {count(most)}</span>
         <span class="key births">births a second, up to {count(fastest)}</span>
-        <span class="cursor">{at >= 0 && [said(at), ...named].join("; ")}</span>
+        <span class="cursor">{at >= 0 && [valueText(at), ...named].join("; ")}</span>
       </p>
       <div
         class="time-pane"
@@ -68,7 +68,7 @@ export function Timeline({ head, live, births, theme }: Props) {
         aria-valuemin={0}
         aria-valuemax={parts - 1}
         aria-valuenow={Math.max(0, at)}
-        aria-valuetext={said(Math.max(0, at))}
+        aria-valuetext={valueText(Math.max(0, at))}
         onPointerMove={point}
         onPointerDown={point}
         onKeyDown={move}
@@ -133,7 +133,7 @@ function draw(
   for (let part = 0; part < parts; part++) context.lineTo(x(part + 0.5), y(births[part] / fastest));
   context.stroke();
   context.font = "11px sans-serif";
-  let free = 0; // to where names of marks reach
+  let free = 0; // the right edge of the last mark's name
   for (const [name, share] of head.marks) {
     const place = Math.round(share * wide) + 0.5;
     context.strokeStyle = colour("--quiet");

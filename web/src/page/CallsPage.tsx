@@ -1,4 +1,4 @@
-// The page of calls: the flame graph, beside it the functions, below them what is known of the chosen one.
+// The page of calls: the flame graph, the functions, and details of the chosen one.
 
 import type { ComponentChildren } from "preact";
 import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
@@ -13,7 +13,7 @@ import { numberOf, percent } from "../data/words.ts";
 import { Flame } from "../flame/Flame.tsx";
 import type { FlameView } from "../flame/FlameView.ts";
 import { Frames } from "../flame/frames.ts";
-import { Graph, isTime, saidOf, wordsOf } from "../flame/graph.ts";
+import { amountOf, Graph, isTime, wordsOf } from "../flame/graph.ts";
 import { palette, SHADES, shadeOf } from "../flame/palette.ts";
 import { Tip, type Tipped } from "../flame/Tip.tsx";
 import { columns } from "../table/functions.ts";
@@ -96,7 +96,7 @@ export function CallsPage({ payload }: { payload: Payload<CallsHead> }) {
   }, [graph, paths, found.matches, selected, theme]);
 
   const turnView = useCallback((to: View) => setView(to), []);
-  useEffect(() => setTip(null), [shown]); // what is below the pointer is another frame
+  useEffect(() => setTip(null), [shown]); // another frame is below the pointer
   useKeys({
     "/": () => field.current?.focus(),
     "1": () => turnView("root"),
@@ -108,20 +108,20 @@ export function CallsPage({ payload }: { payload: Payload<CallsHead> }) {
     "?": () => setHelp(true),
   });
 
-  const toldOf = (frames: Frames) => ({
+  const listenerOf = (frames: Frames) => ({
     hover: (frame: number, x: number, y: number) => setTip(frame < 0 ? null : { x, y, frames, frame, graph, metric }),
     choose: (frame: number) => frames.fn[frame] >= 0 && select(frames.fn[frame]),
     reach: (frame: number) =>
       setReached(
-        `${graph.name(frames.fn[frame])}: ${saidOf(metric, frames.value[frame], frames.error[frame], weights.whole)}`,
+        `${graph.name(frames.fn[frame])}: ${amountOf(metric, frames.value[frame], frames.error[frame], weights.whole)}`,
       ),
     zoomed: setZoomed,
   });
 
   const metrics: [Metric, string][] = (["cpu", "wait", "wall", "calls", "exceptions"] as Metric[])
     .filter((one) => !head.timeless || one === "calls" || one === "exceptions")
-    .filter((one) => head.told || !(one === "wait" || one === "wall"))
-    .map((one) => [one, wordsOf(one, head.told)]);
+    .filter((one) => head.divided || !(one === "wait" || one === "wall"))
+    .map((one) => [one, wordsOf(one, head.divided)]);
   return (
     <>
       <Facts title={head.title} facts={head.facts}>
@@ -157,7 +157,7 @@ export function CallsPage({ payload }: { payload: Payload<CallsHead> }) {
       <main class="calls">
         <section class="graph" aria-label="flame graph">
           {weights.whole > 0 ? (
-            <Graphs {...{ shown, look, toldOf, view, sandwiched }} attach={(made) => (flame.current = made)} />
+            <Graphs {...{ shown, look, listenerOf, view, sandwiched }} attach={(made) => (flame.current = made)} />
           ) : (
             <p class="state">{nothing(metric, graph)}</p>
           )}
@@ -230,13 +230,20 @@ function nothing(metric: Metric, graph: Graph): string {
 interface GraphsProps {
   shown: Shown;
   look: (frames: Frames) => Parameters<typeof Flame>[0]["look"];
-  toldOf: (frames: Frames) => Parameters<typeof Flame>[0]["told"];
+  listenerOf: (frames: Frames) => Parameters<typeof Flame>[0]["listener"];
   view: View;
   sandwiched: number;
   attach(view: FlameView | null): void;
 }
 
-function Graphs({ shown: { main, callers }, look, toldOf, view, sandwiched, attach }: GraphsProps): ComponentChildren {
+function Graphs({
+  shown: { main, callers },
+  look,
+  listenerOf,
+  view,
+  sandwiched,
+  attach,
+}: GraphsProps): ComponentChildren {
   const mainLook = useMemo(() => look(main), [look, main]);
   const callersLook = useMemo(() => callers && look(callers), [look, callers]);
   if (view === "sandwich" && sandwiched < 0) {
@@ -248,13 +255,13 @@ function Graphs({ shown: { main, callers }, look, toldOf, view, sandwiched, atta
   return (
     <>
       {callers && callersLook && (
-        <Flame key="callers" frames={callers} look={callersLook} told={toldOf(callers)} label="callers" flip />
+        <Flame key="callers" frames={callers} look={callersLook} listener={listenerOf(callers)} label="callers" flip />
       )}
       <Flame
         key="main"
         frames={main}
         look={mainLook}
-        told={toldOf(main)}
+        listener={listenerOf(main)}
         label={callers ? "callees" : "flame graph: arrow keys walk, Enter zooms, Escape shows all"}
         attach={attach}
       />

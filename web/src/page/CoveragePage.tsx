@@ -1,4 +1,4 @@
-// The page of coverage: the files as a tree or a table, and beside them the source of one with what is missing.
+// The page of coverage: the files as a tree or a table, and the source of one with its missing lines.
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Choice, Keys, Search, Switch, Theme } from "../chrome/controls.tsx";
@@ -104,10 +104,10 @@ export function CoveragePage({ payload }: { payload: Payload<CoverageHead> }) {
 
 export interface Place {
   file: number; // -1: none
-  line: number; // 0: the first that is missing
+  line: number; // 0 for the first missing line
 }
 
-/** The file and the line that the address names, and what goes to others. */
+/** Return the file and the line in the page's address, and a function that goes to others. */
 function usePlace(head: CoverageHead): [Place, (file: number, line: number) => void] {
   const of = (): Place => {
     const at = placed(location.hash);
@@ -173,7 +173,7 @@ function Summary({ head, left }: { head: CoverageHead; left: number }) {
   );
 }
 
-/** A bar of what ran and what of it took one way only; the text beside it says the same. */
+/** A bar of executed and partial lines; the text beside it has the same numbers. */
 function CoverBar({ totals }: { totals: Totals }) {
   const whole = totals.statements + totals.branches;
   return (
@@ -189,7 +189,7 @@ interface ListProps {
   files: Files;
   shown: number[];
   place: Place;
-  open: boolean; // all folders: what is searched for may be in them
+  open: boolean; // all folders, since a match may be in any
   few: boolean; // columns
   select(file: number): void;
 }

@@ -1,4 +1,4 @@
-// The source of a file with what was executed of it: marks, hits, branches that were never taken and why, contexts.
+// The source of a file with its coverage: marks, hits, branches that were never taken and why, contexts.
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { useKeys } from "../chrome/keys.ts";
@@ -186,7 +186,7 @@ function Lines({ files, place, theme, go, payload }: Props & { payload: Payload<
   );
 }
 
-/** Where runs of missing lines begin, and partial lines. */
+/** Return the partial lines and the first lines of runs of missing ones. */
 function placesOf(kinds: ArrayLike<number>): number[] {
   const found: number[] = [];
   let last = 0;

@@ -1,11 +1,11 @@
-// What is known of the chosen function: its figures, who calls it and what it calls, and its source.
+// Details of the chosen function: numbers, callers, callees, and source.
 
 import { useMemo } from "preact/hooks";
 import type { Times } from "../data/calls.ts";
 import type { Metric } from "../data/paths.ts";
 import { count, duration, error, percent, time } from "../data/words.ts";
 import { Frames } from "../flame/frames.ts";
-import { type Graph, said, wordsOf } from "../flame/graph.ts";
+import { amount, type Graph, wordsOf } from "../flame/graph.ts";
 import { Source } from "./Source.tsx";
 
 const MOST = 8; // callers, and callees
@@ -103,7 +103,7 @@ interface RelativesProps {
   up: boolean;
 }
 
-/** Who calls the function, or what it calls, with all that is below, libraries unfolded. */
+/** The callers or callees of the function by their totals, with libraries unfolded. */
 function Relatives({ graph, metric, selected, select, up }: RelativesProps) {
   const rows = useMemo(() => {
     const weights = graph.paths.weights(metric);
@@ -121,13 +121,13 @@ function Relatives({ graph, metric, selected, select, up }: RelativesProps) {
   return (
     <div>
       <h3>
-        {title} <span class="quiet">by {wordsOf(metric, graph.head.told)}</span>
+        {title} <span class="quiet">by {wordsOf(metric, graph.head.divided)}</span>
       </h3>
       {rows.length === 0 && <p class="quiet">{up ? "none: it begins a thread" : "none"}</p>}
       <ul>
         {rows.slice(0, MOST).map(({ fn, value, error: errorNs }) => (
           <li key={fn}>
-            <span class="amount">{said(metric, value, errorNs)}</span>
+            <span class="amount">{amount(metric, value, errorNs)}</span>
             <button type="button" class={`function whose${graph.whose(fn)}`} onClick={() => select(fn)}>
               <bdi>{graph.name(fn)}</bdi>
             </button>

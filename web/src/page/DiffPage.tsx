@@ -1,9 +1,10 @@
-// The page of what changed: both sides in one flame graph, coloured by the change, and the functions, ranked by it.
+// The page of changes: both sides in one flame graph, coloured by change, and the ranked functions.
 
 import { useMemo, useRef, useState } from "preact/hooks";
 import { Choice, Pick, Search, Theme } from "../chrome/controls.tsx";
 import { Facts } from "../chrome/Facts.tsx";
 import { useTheme } from "../chrome/keys.ts";
+import { SYNTHETIC } from "../data/calls.ts";
 import { change, colourOf, type DiffHead, type Side, Sides } from "../data/diff.ts";
 import type { Payload } from "../data/payload.ts";
 import { search } from "../data/search.ts";
@@ -12,6 +13,7 @@ import { Flame } from "../flame/Flame.tsx";
 import type { FlameView } from "../flame/FlameView.ts";
 import { Frames } from "../flame/frames.ts";
 import { palette } from "../flame/palette.ts";
+import { TipBox } from "../flame/Tip.tsx";
 import { DiffTable, type Rank } from "../table/DiffTable.tsx";
 
 type View = "root" | "heavy" | "leaf";
@@ -22,8 +24,6 @@ const METRICS: [Metric, string][] = [
   ["cpu", "own and total time"],
 ];
 
-const C = 1;
-const SYNTHETIC = 2;
 const LEGEND: [number, string][] = [
   [0, "half or more less"],
   [1, "less"],
@@ -49,7 +49,7 @@ export function DiffPage({ payload }: { payload: Payload<DiffHead> }) {
   const [words, setWords] = useState("");
   const [selected, select] = useState(-1);
   const [theme, changed] = useTheme();
-  const [tip, setTip] = useState<{ x: number; y: number; frame: number } | null>(null);
+  const [tip, setTip] = useState<{ x: number; y: number; frames: Frames; frame: number } | null>(null);
   const [reached, setReached] = useState("");
   const [zoomed, setZoomed] = useState(false);
   const field = useRef<HTMLInputElement>(null);
@@ -101,15 +101,19 @@ export function DiffPage({ payload }: { payload: Payload<DiffHead> }) {
     }),
     [both, found.matches, selected, theme],
   );
-  const said = (value: number) => (metric === "calls" ? count(value) : duration(value));
-  const saidChange = ({ old, now }: Both) =>
-    now === old ? "no change" : `${now > old ? "+" : "-"}${said(Math.abs(now - old))}`;
-  const told = {
-    hover: (frame: number, x: number, y: number) => setTip(frame < 0 ? null : { x, y, frame }),
+  const amount = (value: number) => (metric === "calls" ? count(value) : duration(value));
+  const changeText = ({ old, now }: Both) =>
+    now === old ? "no change" : `${now > old ? "+" : "-"}${amount(Math.abs(now - old))}`;
+  const shareOf = (value: number, of: "old" | "new") => {
+    const share = percent(value, sides.of(of).weights(metric).whole);
+    return share ? `${amount(value)}, ${share} of all` : amount(value);
+  };
+  const listener = {
+    hover: (frame: number, x: number, y: number) => setTip(frame < 0 ? null : { x, y, frames, frame }),
     choose: (frame: number) => frames.fn[frame] >= 0 && select(frames.fn[frame]),
     reach: (frame: number) => {
       const one = both(frame);
-      setReached(`${name(frames.fn[frame])}: ${saidChange(one)}, before ${said(one.old)}, now ${said(one.now)}`);
+      setReached(`${name(frames.fn[frame])}: ${changeText(one)}, before ${amount(one.old)}, now ${amount(one.now)}`);
     },
     zoomed: setZoomed,
   };
@@ -162,7 +166,7 @@ export function DiffPage({ payload }: { payload: Payload<DiffHead> }) {
         <section class="graph" aria-label="flame graph">
           {weights.whole > 0 ? (
             <Flame
-              {...{ frames, look, told }}
+              {...{ frames, look, listener }}
               label="flame graph: arrow keys walk, Enter zooms, Escape shows all"
               attach={(made) => {
                 flame.current = made;
@@ -192,51 +196,19 @@ export function DiffPage({ payload }: { payload: Payload<DiffHead> }) {
           <DiffTable {...{ payload, name, rank, setRank, selected, select }} matches={found.matches} />
         </section>
       </main>
-      {tip && (
-        <DiffTip
+      {tip && tip.frames === frames && (
+        <TipBox
           x={tip.x}
           y={tip.y}
           name={name(frames.fn[tip.frame])}
-          place={kinds[frames.fn[tip.frame]] === C ? "(C)" : (head.places[frames.fn[tip.frame]] ?? "")}
+          place={head.places[frames.fn[tip.frame]] ?? ""}
           rows={[
-            ["change", saidChange(both(tip.frame))],
-            ["before", said(both(tip.frame).old)],
-            ["now", said(both(tip.frame).now)],
-            ["of all", percent(frames.value[tip.frame], weights.whole)],
+            ["change", changeText(both(tip.frame))],
+            ["before", shareOf(both(tip.frame).old, "old")],
+            ["now", shareOf(both(tip.frame).now, "new")],
           ]}
         />
       )}
     </>
-  );
-}
-
-interface TipProps {
-  x: number;
-  y: number;
-  name: string;
-  place: string;
-  rows: [string, string][];
-}
-
-function DiffTip({ x, y, name, place, rows }: TipProps) {
-  const style = {
-    left: `${Math.max(4, Math.min(x + 14, innerWidth - 320))}px`,
-    top: `${Math.min(y + 18, innerHeight - 130)}px`,
-  };
-  return (
-    <div class="tip" style={style} aria-hidden="true">
-      <b>
-        <bdi>{name}</bdi>
-      </b>
-      <bdi class="place">{place}</bdi>
-      <dl>
-        {rows.map(([label, text]) => (
-          <div key={label}>
-            <dt>{label}</dt>
-            <dd>{text}</dd>
-          </div>
-        ))}
-      </dl>
-    </div>
   );
 }

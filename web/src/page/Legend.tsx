@@ -1,4 +1,4 @@
-// What the colours, shades and dots of a flame graph mean.
+// The legend of a flame graph: colours, shades and dots.
 
 import type { ComponentChildren } from "preact";
 import { count } from "../data/words.ts";
@@ -26,7 +26,7 @@ export function Legend({ graph, leftOut, uncertain, waiting, children }: Props) 
             </span>
           ),
       )}
-      {waiting && graph.head.told && (
+      {waiting && graph.head.divided && (
         <span class="swatch pale" title="The paler end of a frame is as wide as its waiting">
           waiting
         </span>

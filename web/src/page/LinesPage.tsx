@@ -1,4 +1,4 @@
-// The page of lines' times: functions, lines and files in tables, and beside them the whole source with its heat.
+// The page of lines' times: tables of functions, lines and files, and the whole source with its heat.
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Choice, Keys, Pick, Search, Theme } from "../chrome/controls.tsx";
@@ -132,7 +132,7 @@ interface Place extends Goal {
   file: number;
 }
 
-/** The file and the line that are shown: those of the address, or the hottest of the program's own. */
+/** Return the shown file and line: those in the address, or the program's hottest. */
 function usePlace(lines: Lines): [Place, (file: number, line: number) => void] {
   const { files } = lines.head;
   const of = (hash: string): Place | null => {
@@ -297,7 +297,7 @@ function tableOfLines(lines: Lines): TableOf {
   };
 }
 
-/** Whether a column says anything. */
+/** Return true if a column has anything to show. */
 function there(column: Column, rows: number[]): boolean {
   return rows.some((row) => column.text(row));
 }
@@ -422,7 +422,7 @@ function FileSource({ lines, place, hot, step, found, theme }: FileSourceProps) 
   const { rows, main, lines: text } = useMemo(() => lines.source(place.file), [lines, place.file]);
   const of = (row: number) => {
     const extra = rows.extra[row];
-    return extra === LINE ? main(rows.line[row]) : extra; // an instruction is below LINE
+    return extra === LINE ? main(rows.line[row]) : extra; // numbers of instructions are below LINE
   };
   const gutter = useMemo(() => gutterOf(lines, place.file, of), [lines, rows]);
   const mark = useMemo(
@@ -473,7 +473,7 @@ function FileSource({ lines, place, hot, step, found, theme }: FileSourceProps) 
   );
 }
 
-/** What stands in the place of source: the function of a line without, a small function, or an instruction. */
+/** Return the text of a row without source: a function's name or an instruction. */
 function Extra({ lines, row, isLine }: { lines: Lines; row: number; isLine: boolean }) {
   if (row === LINE) return null;
   if (row < LINE) {
@@ -491,22 +491,22 @@ function Extra({ lines, row, isLine }: { lines: Lines; row: number; isLine: bool
 
 function gutterOf(lines: Lines, file: number, of: (row: number) => number): Gutter[] {
   const rows = lines.rowsOfFile[file];
-  const told = (cell: (row: number) => string) => (row: number) => (of(row) >= 0 ? cell(of(row)) : "");
+  const ofRow = (cell: (row: number) => string) => (row: number) => (of(row) >= 0 ? cell(of(row)) : "");
   const hits = lines.payload.column("i.hits");
   const all: Gutter[] = [
     {
       name: "hits",
       title: "hits",
       about: "how often the line began; exact",
-      text: (row) => (of(row) < LINE ? count(hits[instructionAt(of(row))]) : told(lines.hitsText)(row)),
+      text: (row) => (of(row) < LINE ? count(hits[instructionAt(of(row))]) : ofRow(lines.hitsText)(row)),
     },
-    { ...OWN, title: title(lines), text: told(lines.ownText) },
-    { name: "error", title: "±", about: "its error, in 19 of 20 cases", text: told(lines.errorText) },
-    { name: "waiting", title: "waiting", about: "time in which it did not run", text: told(lines.waitText) },
-    { name: "for", title: "for", about: "what it mostly waited for", text: told(lines.whyText) },
-    { name: "inner", title: "inner", about: "time in Python functions that it called", text: told(lines.innerText) },
-    { name: "each", title: "each", about: "own and inner time a hit", text: told(lines.eachText) },
-    { name: "awaiting", title: "awaiting", about: "time until a coroutine went on", text: told(lines.awaitText) },
+    { ...OWN, title: title(lines), text: ofRow(lines.ownText) },
+    { name: "error", title: "±", about: "its error, in 19 of 20 cases", text: ofRow(lines.errorText) },
+    { name: "waiting", title: "waiting", about: "time in which it did not run", text: ofRow(lines.waitText) },
+    { name: "for", title: "for", about: "what it mostly waited for", text: ofRow(lines.whyText) },
+    { name: "inner", title: "inner", about: "time in Python functions that it called", text: ofRow(lines.innerText) },
+    { name: "each", title: "each", about: "own and inner time a hit", text: ofRow(lines.eachText) },
+    { name: "awaiting", title: "awaiting", about: "time until a coroutine went on", text: ofRow(lines.awaitText) },
   ];
   const cells: Record<string, (row: number) => string> = {
     error: lines.errorText,
@@ -515,7 +515,7 @@ function gutterOf(lines: Lines, file: number, of: (row: number) => number): Gutt
     inner: lines.innerText,
     awaiting: lines.awaitText,
   };
-  // On a phone, the source is what is to be read; the table of lines has all columns.
+  // A phone has room for the source only; the table of lines has all columns.
   const narrow = matchMedia("(max-width: 820px)").matches;
   const wanted = narrow ? all.filter(({ name }) => name === "hits" || name === "own") : all;
   return wanted.filter(({ name }) => !cells[name] || rows.some((row) => cells[name](row)));

@@ -1,4 +1,4 @@
-// The page of births and deaths of objects: over time, what calls left behind, tables, lifetimes, and who holds what.
+// The page of objects: a timeline, survivors of calls, tables, lifetimes, and holders.
 
 import { useMemo, useRef, useState } from "preact/hooks";
 import { Keys, Search, Theme } from "../chrome/controls.tsx";
@@ -179,7 +179,7 @@ interface GroupTableProps {
 }
 
 function GroupTable({ table, payload, matches }: GroupTableProps) {
-  const [sort, setSort] = useState<Sort>({ name: "", descending: true }); // at first as the report has it
+  const [sort, setSort] = useState<Sort>({ name: "", descending: true }); // at first in the report's order
   const columns = useMemo(() => columnsOf(table, payload), [table, payload]);
   const rows = useMemo(() => {
     const all = table.names.map((_, row) => row).filter((row) => !matches || matches[row]);

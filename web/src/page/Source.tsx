@@ -1,7 +1,8 @@
-// The source of a function, and on each line what it took, where that was recorded.
+// The source of a function, with the times of its lines if they were recorded.
 
 import { useMemo } from "preact/hooks";
 import { highlighted } from "../chrome/highlight.ts";
+import { C, type Source as SourceLines } from "../data/calls.ts";
 import { count, error, time } from "../data/words.ts";
 import type { Graph } from "../flame/graph.ts";
 
@@ -11,7 +12,7 @@ interface Line {
   error: number;
 }
 
-/** What is recorded of the lines of a function, by their numbers. */
+/** Return the recorded lines of a function, by number. */
 function linesOf(graph: Graph, fn: number): Map<number, Line> {
   const found = new Map<number, Line>();
   const { payload } = graph;
@@ -27,12 +28,17 @@ function linesOf(graph: Graph, fn: number): Map<number, Line> {
 export function Source({ graph, fn }: { graph: Graph; fn: number }) {
   const source = graph.head.sources[fn];
   const lines = useMemo(() => linesOf(graph, fn), [graph, fn]);
-  const text = useMemo(() => (source ? highlighted(source.lines) : []), [source]);
-  if (!source) {
-    return graph.place(fn) === "(C)" ? null : (
-      <p class="quiet">The source of this function is not in the page: only those with most of the time are.</p>
-    );
-  }
+  if (source) return <SourceText source={source} lines={lines} />;
+  return graph.functions.kind[fn] === C ? null : (
+    <p class="quiet">The source of this function is not in the page: only those with most of the time are.</p>
+  );
+}
+
+const NO_LINES = new Map<number, Line>();
+
+/** The text of a function, and beside each line its numbers if there are any. */
+export function SourceText({ source, lines = NO_LINES }: { source: SourceLines; lines?: Map<number, Line> }) {
+  const text = useMemo(() => highlighted(source.lines), [source]);
   const most = Math.max(0, ...[...lines.values()].map((line) => line.own));
   return (
     <div class="source-pane">

@@ -1,4 +1,4 @@
-// The page of a trace: its timeline, and the page of calls that every recording of calls has.
+// The page of a trace: its timeline, and the page of calls.
 
 import { useMemo, useState } from "preact/hooks";
 import { Choice, Theme } from "../chrome/controls.tsx";
@@ -12,7 +12,7 @@ import { TraceView } from "../timeline/TraceView.tsx";
 import { CallsPage } from "./CallsPage.tsx";
 import { Source } from "./Source.tsx";
 
-/** trace: null where the trace is too long for a page; missing where the recording is none. */
+/** trace: null if the trace is too long for a page, undefined for other recordings. */
 type Head = CallsHead & { trace?: TraceHead | null };
 type View = "timeline" | "calls";
 

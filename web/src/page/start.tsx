@@ -1,9 +1,9 @@
-// How a page begins: its data is read, then it is drawn; what goes wrong is said in the page.
+// The start of a page: read its data, then draw it, or show an error.
 
 import { type ComponentType, render } from "preact";
 import { load, type Payload } from "../data/payload.ts";
 
-/** Reads the data of the page and draws it. App: gets the data. */
+/** Reads the data of the page and draws it with the component App. */
 export async function start<Head>(App: ComponentType<{ payload: Payload<Head> }>): Promise<void> {
   const root = document.getElementById("app");
   if (!root) return;

@@ -1,5 +1,5 @@
-// A whole source of any length, with columns of numbers beside its lines and a strip that shows all of it at once.
-// Only the rows in sight are elements, so that twenty thousand lines scroll as ten do.
+// A source of any length, with columns of numbers beside its lines and a strip that shows all of it. Only the rows in
+// sight are elements, so that twenty thousand lines scroll smoothly.
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
@@ -28,19 +28,19 @@ interface Props {
   lines: readonly string[];
   rows: Rows;
   gutter: Gutter[];
-  /** The class of a row. */
+  /** Return the class of a row. */
   look(row: number): string;
-  /** What a row that is no line shows in the place of source; what a line without source shows. */
+  /** Return the content of a row without source. */
   extra(row: number): ComponentChildren;
-  /** What stands behind a line. */
+  /** Return the content at the end of a line. */
   after?(line: number): ComponentChildren;
-  /** How a line is linked to. */
+  /** Return the address of a line. */
   href(line: number): string;
-  /** What a row has in the strip: 0 for nothing, else the number of a colour, the most telling one the largest. */
+  /** Return the colour number of a row in the strip, or 0 for none. Important colours have larger numbers. */
   mark(row: number): number;
   colours: string[]; // custom properties
   found: Set<number>;
-  /** Characters that what extra() gives needs. */
+  /** The width of extra()'s content, in characters. */
   wide?: number;
   goal: Goal | null;
   theme: number;
@@ -165,7 +165,7 @@ function Pieces({ of }: { of: Piece[] }) {
   );
 }
 
-/** The characters that the longest cell of a column has. */
+/** Return the length of the longest cell of a column. */
 function widest(gutter: Gutter, rows: Rows): number {
   let most = gutter.title.length;
   for (let row = 0; row < rows.line.length; row++) most = Math.max(most, gutter.text(row).length);

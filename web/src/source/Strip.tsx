@@ -1,5 +1,5 @@
-// All of a source at once, on a strip beside it: where it is hot, or where something is missing. For who sees it; the
-// tables and the keys say the same.
+// A strip that shows all of a source at once: its hot or missing lines. Tables and keys give the same access without
+// sight.
 
 import { useEffect, useRef } from "preact/hooks";
 
@@ -29,7 +29,7 @@ export function Strip({ size, row, mark, colours, theme, top, height, go }: Prop
     const style = getComputedStyle(element);
     const drawn = colours.map((name) => style.getPropertyValue(name));
     const scale = high / Math.max(whole, high);
-    const most = new Uint8Array(Math.ceil(high) + 1); // of each pixel the most telling mark
+    const most = new Uint8Array(Math.ceil(high) + 1); // the most important mark of each pixel
     for (let at = 0; at < size; at++) {
       const found = mark(at);
       if (!found) continue;

@@ -1,8 +1,8 @@
-// The rows that a source is shown in: one for each line, and below a line what else there is to say about it.
+// The rows of a shown source: one for each line, and further ones below a line.
 
 export const LINE = -1; // a row that is the line itself
 
-/** For each row the number of its line, and what it is: LINE, or a number that whoever shows it understands. */
+/** The line of each row, and its kind: LINE, or a number of the caller's. */
 export interface Rows {
   line: Int32Array;
   extra: Int32Array;
@@ -10,7 +10,7 @@ export interface Rows {
   of: Map<number, number>;
 }
 
-/** Rows of these lines. below: what stands below a line. */
+/** Return the rows of these lines. below: returns the kinds of further rows below a line. */
 export function rowsOf(lines: Iterable<number>, below: (line: number) => readonly number[]): Rows {
   const line: number[] = [];
   const extra: number[] = [];
@@ -27,7 +27,7 @@ export function rowsOf(lines: Iterable<number>, below: (line: number) => readonl
   return { line: Int32Array.from(line), extra: Int32Array.from(extra), of };
 }
 
-/** Lines in which a text is found, capitals or not. words: empty for no search. */
+/** Return the lines that contain a text, ignoring case. words: "" for no search. */
 export function linesWith(lines: readonly string[], words: string): Set<number> {
   const found = new Set<number>();
   if (!words.trim()) return found;
@@ -43,7 +43,7 @@ export function linesWith(lines: readonly string[], words: string): Set<number> 
   return found;
 }
 
-/** Of sorted places the next one after a place, or the one before; round the ends. */
+/** Return the next or previous one of sorted places, wrapping at the ends. */
 export function next(places: readonly number[], from: number, forth: boolean): number {
   if (!places.length) return 0;
   if (forth) return places.find((place) => place > from) ?? places[0];

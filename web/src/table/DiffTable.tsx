@@ -1,4 +1,4 @@
-// The functions by what changed of them: exact counts first, then times with the error of the change.
+// The changed functions: exact counts, and times with the error of the change.
 
 import { useMemo, useState } from "preact/hooks";
 import { Choice } from "../chrome/controls.tsx";
@@ -28,7 +28,7 @@ interface Props {
   select(fn: number): void;
 }
 
-/** The rows of a rank, in its order: as `seismo diff` lists them. */
+/** Return the rows of a ranking, in the order of `seismo diff`. */
 export function ranked(payload: Payload<DiffHead>, rank: Rank): number[] {
   const { states } = payload.head;
   const [calls, own, significant, bound] = ["calls_change", "own_change", "significant", "bound"].map((name) =>
@@ -40,8 +40,8 @@ export function ranked(payload: Payload<DiffHead>, rank: Rank): number[] {
     return moved.sort((a, b) => Math.abs(calls[b]) - Math.abs(calls[a]) || a - b);
   }
   if (rank === "time") {
-    const told = rows.filter((row) => states[row] === "both" && significant[row]);
-    return told.sort((a, b) => Math.abs(own[b]) - Math.abs(own[a]) || a - b);
+    const changed = rows.filter((row) => states[row] === "both" && significant[row]);
+    return changed.sort((a, b) => Math.abs(own[b]) - Math.abs(own[a]) || a - b);
   }
   const one = rows.filter((row) => states[row] === (rank === "came" ? "new" : "gone"));
   return one.sort((a, b) => Math.abs(own[b]) - Math.abs(own[a]) || Math.abs(calls[b]) - Math.abs(calls[a]) || a - b);
@@ -54,7 +54,7 @@ export function DiffTable({ payload, name, rank, setRank, matches, selected, sel
   const rows = matches ? sorted.filter((row) => matches[row]) : sorted;
   const shown = all ? rows : rows.slice(0, FIRST);
   const alone = rank === "came" || rank === "went";
-  const side = rank === "went" ? 2 : 3; // which cell of the old or the new side
+  const side = rank === "went" ? 2 : 3; // the index of the cell of that side
   const cells = (row: number): string[] => {
     const [calls, times] = [head.calls[row], head.times[row]];
     if (alone) return head.timeless ? [calls[side]] : [times[side], calls[side]];

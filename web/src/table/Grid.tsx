@@ -1,5 +1,5 @@
-// A table of any kind of rows, sorted by a click on a column's head. A long one in a pane has only the rows in sight as
-// elements, and says its true size to a screen reader; a long one that stands among others is folded.
+// A table that a click on a heading sorts. A long one in a pane has elements for the rows in sight only, and reports
+// its true size to a screen reader. A long one among other tables is folded.
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
@@ -12,7 +12,7 @@ const FIRST = 20; // rows of a folded table
 
 interface Props {
   label: string;
-  /** The head of the first column, and what is in its cells. */
+  /** The heading of the first column, and the content of its cells. */
   title: string;
   name(row: number): ComponentChildren;
   nameColumn?: Column;
@@ -21,10 +21,10 @@ interface Props {
   sort: Sort;
   setSort(sort: Sort): void;
   selected?: number;
-  /** What a click or an arrow key does; what a click does where arrow keys only move the focus. */
+  /** select: called on a click or an arrow key. choose: called on a click, if arrow keys only move the focus. */
   select?(row: number): void;
   choose?(row: number): void;
-  /** What is said of no rows at all. */
+  /** The text for a table without rows. */
   nothing: string;
   fold?: boolean;
 }
@@ -33,7 +33,7 @@ export function Grid(props: Props) {
   const { label, columns, rows, selected = -1, select, choose, nothing, fold } = props;
   const [top, setTop] = useState(0);
   const [height, setHeight] = useState(600);
-  const [wide, setWide] = useState(false); // there is more to the right
+  const [wide, setWide] = useState(false); // true if there are more columns to the right
   const [unfolded, setUnfolded] = useState(false);
   const pane = useRef<HTMLDivElement>(null);
 

@@ -1,4 +1,4 @@
-// A name on one line: where there is no room for all of it, it keeps its end.
+// A name on one line. A cut name keeps its end.
 
 interface Props {
   /** The module of a function, or the folders of a file: quieter, and the first to be cut. */

@@ -1,4 +1,4 @@
-// A table of any length: only the rows in sight are elements. It says its true size to a screen reader.
+// A table of functions of any length. Only the rows in sight are elements; a screen reader gets the true size.
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Functions, Times } from "../data/calls.ts";
@@ -18,7 +18,7 @@ interface Props {
   select(row: number): void;
 }
 
-/** The functions; those that match a search, where there is one. */
+/** The table of all functions, or of those that match a search. */
 export function Table({ functions, columns, times, matches, selected, select }: Props) {
   const [sort, setSort] = useState({ name: functions.head.timeless ? "calls" : "own", descending: true });
   const [top, setTop] = useState(0);

@@ -1,18 +1,17 @@
-// The table of functions: the columns that the page declares, their cells and order, to the letter as the report's
-// (seismo.report.calls.functions).
+// The table of functions: its declared columns, and the report's texts and order (seismo.report.calls.functions).
 
 import type { Functions, Times } from "../data/calls.ts";
 import { count, duration, error, rank, share, time } from "../data/words.ts";
 
-const NOTABLE = 0.01; // of the time: with less waiting anywhere there is no column of it
-const LEAST = 0.1; // of what is notable: a wait that is shown beside notable ones
+const NOTABLE = 0.01; // share of the time; with less waiting in every row there is no column for it
+const LEAST = 0.1; // share of a notable wait; smaller waits are not shown beside notable ones
 
 export interface Cells {
   title: string;
-  /** What a screen reader and a hover say of the column. */
+  /** The column's tooltip, also for a screen reader. */
   about: string;
   text(row: number): string;
-  /** What rows are sorted by, the largest first. */
+  /** Return the value to sort by, the largest first. */
   value(row: number): number;
 }
 
@@ -21,17 +20,17 @@ export interface Columns {
   of: Record<string, Cells>;
 }
 
-/** A column as the recording's page declares it: see Column and FORMS of seismo.report.calls.functions. */
+/** A declared column: see Column and FORMS of seismo.report.calls.functions. */
 export interface Declared {
   name: string;
   form: string;
   of: string;
   about: string;
   title: string;
-  waiting: string; // its title where the times are those of waiting
+  waiting: string; // its title for waiting times
 }
 
-/** A column's cells, and whether one of them has something to show. */
+/** The cells of a column. there: true if any of them has something to show. */
 type Form = Omit<Cells, "title" | "about"> & { there: boolean };
 
 function some(values: ArrayLike<number>, least = 1): boolean {
@@ -92,7 +91,7 @@ const FORMS: Record<string, (functions: Functions, times: Times, of: string) => 
   count: (functions, _, of) => counted(functions.column(of)),
 };
 
-/** The columns that these functions call for: those that would be empty are left out. */
+/** Return the columns for these functions, without empty ones. */
 export function columns(functions: Functions, times: Times): Columns {
   const made = functions.head.table.map(({ name, form, of, about, title, waiting }) => ({
     ...FORMS[form](functions, times, of),
@@ -104,7 +103,7 @@ export function columns(functions: Functions, times: Times): Columns {
   return { names, of: Object.fromEntries(made.map((one) => [one.name, one])) };
 }
 
-/** The rows of functions that ran, ordered by a column; equal ones by their calls, then by name, as in the report. */
+/** Return the rows of functions that ran, by a column, then by calls and name as in the report. */
 export function ordered(functions: Functions, cells: Cells, descending: boolean, times: Times): number[] {
   const own = functions.column(`${times}.own`);
   const resumes = functions.column("resumes");

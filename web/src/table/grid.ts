@@ -1,16 +1,16 @@
-// What a table of any kind of rows has: its columns, and the order of its rows.
+// The columns of a table, and the order of its rows.
 
 export interface Column {
   name: string;
   title: string;
-  /** What a hover says of the column. */
+  /** The column's tooltip. */
   about?: string;
   text(row: number): string;
-  /** What rows are sorted by: numbers the largest first, texts from a to z. */
+  /** Return the value to sort by: numbers the largest first, texts from a to z. */
   value(row: number): number | string;
-  /** How long the bar in the cell is, as a part of the longest one. */
+  /** Return the length of the bar in the cell, as a part of the longest one. */
   bar?(row: number): number;
-  /** The class of a cell, where it depends on the row. */
+  /** Return the class of a cell if it depends on the row. */
   look?(row: number): string;
   left?: boolean;
 }
@@ -20,15 +20,15 @@ export interface Sort {
   descending: boolean;
 }
 
-export const DIVIDER = -1; // in the place of a row, where libraries begin
+export const DIVIDER = -1; // the row that separates libraries
 
-/** The sort after a click on the head of a column: numbers begin with the largest, texts with a. */
+/** Return the sort after a click on a heading: numbers from the largest, texts from a. */
 export function turned(sort: Sort, column: Column, sample: number): Sort {
   if (sort.name === column.name) return { name: sort.name, descending: !sort.descending };
   return { name: column.name, descending: typeof column.value(sample) !== "string" };
 }
 
-/** The rows ordered by a column; equal ones stay as they are. */
+/** Return the rows in the order of a column; the sort is stable. */
 export function sorted(rows: number[], column: Column | undefined, descending: boolean): number[] {
   if (!column) return rows;
   const sign = descending ? -1 : 1;
@@ -39,7 +39,7 @@ export function sorted(rows: number[], column: Column | undefined, descending: b
   });
 }
 
-/** The rows, first the program's own, then a divider and those of libraries, where there are both. */
+/** Return the program's own rows, then a divider and the libraries', if there are both. */
 export function divided(rows: number[], foreign: (row: number) => boolean): number[] {
   const own = rows.filter((row) => !foreign(row));
   if (!own.length || own.length === rows.length) return rows;

@@ -1,4 +1,4 @@
-/** What the colours and signs of a timeline mean, in one line; the help has it at length. */
+/** The legend of a timeline in one line. The help explains it at length. */
 import type { Theme } from "./colours.ts";
 
 const SIGNS = [

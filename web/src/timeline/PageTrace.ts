@@ -1,13 +1,11 @@
 /**
- * A trace whose calls are all in the page.
- *
- * The calls of each thread and depth lie one after the other, none over another, so each stretch of them is found by
- * halves; those narrower than a column are summed in passing, as the server does for larger traces.
+ * A trace whose calls are all in the page. The calls of a thread and depth do not overlap, so bisection finds those of
+ * a range. Calls narrower than a column are summed, as the server does for larger traces.
  */
 import type { Payload } from "../data/payload.ts";
-import type { Gap, Instant } from "./said.ts";
+import type { Gap, Instant } from "./events.ts";
 import type { Spot } from "./scene.ts";
-import type { FoundCall, RangeSums, Said, TraceInfo, TraceSource } from "./source.ts";
+import type { FoundCall, ProgramEvents, RangeSums, TraceInfo, TraceSource } from "./source.ts";
 import type { Rows } from "./tiles.ts";
 import type { ProcessInfo, ThreadInfo } from "./tracks.ts";
 
@@ -20,7 +18,7 @@ export interface TraceHead {
   readonly gaps: readonly Gap[];
 }
 
-/** What the page of calls knows of functions, which its timeline needs, too. */
+/** The functions of the page of calls, which its timeline needs, too. */
 export interface FunctionInfo {
   readonly names: readonly string[];
   readonly modules: readonly string[];
@@ -54,9 +52,9 @@ export class PageTrace implements TraceSource {
     functions: FunctionInfo,
   ) {
     const size = payload.column("c.length").length;
-    const steps = payload.column("c.step"); // from the beginning of the call before; of a thread's first from 0
+    const steps = payload.column("c.step"); // from the start of the previous call, or from 0 for a thread's first
     const lengths = payload.column("c.length");
-    const sizes = payload.column("c.threads"); // how many calls each thread has
+    const sizes = payload.column("c.threads"); // the number of calls of each thread
     this.bound = payload.column("c.bound");
     this.fn = payload.column("c.function");
     this.depth = payload.column("c.depth");
@@ -99,7 +97,7 @@ export class PageTrace implements TraceSource {
     );
   }
 
-  /** The first place in a lane whose call ends after a time. */
+  /** Return the first call in a lane that ends after a time. */
   private place(lane: Lane, when: number): number {
     let low = 0;
     let high = lane.rows.length;
@@ -156,7 +154,7 @@ export class PageTrace implements TraceSource {
     return began;
   }
 
-  async said(): Promise<Said> {
+  async events(): Promise<ProgramEvents> {
     return { instants: this.head.instants, left: this.head.left, gaps: this.head.gaps };
   }
 
@@ -243,7 +241,7 @@ interface Run {
   flags: number;
 }
 
-/** Rows as they are found. A row's "node" is whether it mostly waits. */
+/** The rows of an answer. A row's "node" is 1 if it mostly waits. */
 class Found {
   private readonly columns = {
     thread: [] as number[],

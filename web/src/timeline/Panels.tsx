@@ -1,4 +1,4 @@
-/** What is known of a call, and of a range: its functions and its flame graph. */
+/** Details of a call, and of a range with its functions. */
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { count, duration } from "../data/words.ts";
@@ -33,42 +33,44 @@ export function CallPanel({
     info.waits(spot.node) ? "over the whole recording it waits more than it runs" : "",
   ].filter(Boolean);
   return (
-    <aside class="panel" aria-live="polite">
-      <h2>{many ? `${count(spot.calls)} calls, mostly ${nameOf(spot.fn)}` : nameOf(spot.fn)}</h2>
-      <dl>
-        <div>
-          <dt>{many ? "stretch" : "took"}</dt>
-          <dd>
-            {duration(length)}
-            {spot.bound > 0 && <span class="quiet"> ±{duration(spot.bound)}</span>}
-          </dd>
-        </div>
-        {many && (
+    <aside class="panel call" aria-live="polite">
+      <div>
+        <h2>{many ? `${count(spot.calls)} calls, mostly ${nameOf(spot.fn)}` : nameOf(spot.fn)}</h2>
+        <dl>
           <div>
-            <dt>in these calls</dt>
-            <dd>{duration(spot.busy)}</dd>
+            <dt>{many ? "stretch" : "took"}</dt>
+            <dd>
+              {duration(length)}
+              {spot.bound > 0 && <span class="quiet"> ±{duration(spot.bound)}</span>}
+            </dd>
           </div>
-        )}
-        <div>
-          <dt>from</dt>
-          <dd>{moment(spot.start, Math.max(1, length / 1000))}</dd>
-        </div>
-        <div>
-          <dt>thread</dt>
-          <dd>{info.threads[spot.thread]?.name ?? "?"}</dd>
-        </div>
-        <div>
-          <dt>depth</dt>
-          <dd>{spot.depth}</dd>
-        </div>
-        {place && (
+          {many && (
+            <div>
+              <dt>in these calls</dt>
+              <dd>{duration(spot.busy)}</dd>
+            </div>
+          )}
           <div>
-            <dt>source</dt>
-            <dd class="path">{place}</dd>
+            <dt>from</dt>
+            <dd>{moment(spot.start, Math.max(1, length / 1000))}</dd>
           </div>
-        )}
-      </dl>
-      {notes.length > 0 && <p class="quiet">{notes.join("; ")}</p>}
+          <div>
+            <dt>thread</dt>
+            <dd>{info.threads[spot.thread]?.name ?? "?"}</dd>
+          </div>
+          <div>
+            <dt>depth</dt>
+            <dd>{spot.depth}</dd>
+          </div>
+          {place && (
+            <div>
+              <dt>source</dt>
+              <dd class="path">{place}</dd>
+            </div>
+          )}
+        </dl>
+        {notes.length > 0 && <p class="quiet">{notes.join("; ")}</p>}
+      </div>
       {children}
     </aside>
   );
@@ -81,7 +83,7 @@ interface FunctionSum {
   total: number;
 }
 
-/** The functions of a range. A function's total counts its outermost calls only, so that recursion is not counted twice. */
+/** Return the functions of a range. A total has only the outermost calls, so that recursion is not counted twice. */
 export function sumsOf(range: RangeSums): FunctionSum[] {
   const sums = new Map<number, FunctionSum>();
   range.function.forEach((fn, path) => {
@@ -111,7 +113,7 @@ export function RangePanel({
   source: TraceSource;
   range: { from: number; to: number };
   close: () => void;
-  /** Shows the flame graph of the stretch; missing where there is no server. */
+  /** Shows the flame graph of the range; undefined without a server. */
   open?: ((from: number, to: number) => void) | undefined;
 }) {
   const [sums, setSums] = useState<RangeSums | null>(null);

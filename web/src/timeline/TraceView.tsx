@@ -1,15 +1,15 @@
-/** One trace: the timeline, the tools above it, and below it what is known of what was chosen. */
+/** One trace: tools, the timeline, and details of the chosen call or range. */
 import type { ComponentChildren } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { isDark, useTheme } from "../chrome/keys.ts";
 import { search } from "../data/search.ts";
 import { count, duration } from "../data/words.ts";
 import { DARK, LIGHT } from "./colours.ts";
+import type { Gap, Instant } from "./events.ts";
 import { Help } from "./Help.tsx";
 import { Legend } from "./Legend.tsx";
-import type { Told } from "./marks.ts";
+import type { Pointed } from "./marks.ts";
 import { CallPanel, RangePanel } from "./Panels.tsx";
-import type { Gap, Instant } from "./said.ts";
 import { cut, type Spot } from "./scene.ts";
 import { nameOf as fullName, type TraceSource } from "./source.ts";
 import { Timeline, UNWRITTEN_NS } from "./timeline.ts";
@@ -19,8 +19,8 @@ const MOST_NAMED = 3000;
 const LOOK_MS = 1000;
 const DENSITY = 1000; // columns of the minimap
 
-/** What the program said, asked for stretch by stretch, and of a recording that grows what was said since. */
-class Heard {
+/** Reads the program's events stretch by stretch, and those of a recording that grows as they come. */
+class EventReader {
   private instants: Instant[] = [];
   private gaps = new Map<string, Gap>();
   private left = 0;
@@ -31,12 +31,12 @@ class Heard {
   constructor(
     private readonly source: TraceSource,
     private readonly line: Timeline,
-    private readonly tell: (text: string) => void,
+    private readonly report: (text: string) => void,
   ) {
     this.to = source.info.from;
   }
 
-  /** Asks for what is new. What was written last is asked for again: threads do not write at the same time. */
+  /** Requests new events, and the latest ones again, since threads do not write at the same time. */
   async more(steps: number): Promise<void> {
     if (this.busy) return;
     this.busy = true;
@@ -49,14 +49,14 @@ class Heard {
         await this.stretch(Math.floor(from + at * step), last ? end : Math.floor(from + (at + 1) * step));
       }
       this.to = end;
-      if (this.left > 0) this.tell(`${count(this.left)} marks more are not drawn`);
+      if (this.left > 0) this.report(`${count(this.left)} marks more are not drawn`);
     } finally {
       this.busy = false;
     }
   }
 
   private async stretch(from: number, to: number): Promise<void> {
-    const found = await this.source.said(from, to);
+    const found = await this.source.events(from, to);
     if (this.gone) return;
     const known = this.instants.length;
     this.instants = this.instants.filter((one) => one.time < from || one.time >= to);
@@ -64,7 +64,7 @@ class Heard {
     this.instants.push(...found.instants);
     for (const gap of found.gaps) this.gaps.set(`${gap.thread} ${gap.start}`, gap);
     this.left += found.left;
-    this.line.say({ instants: this.instants, gaps: [...this.gaps.values()], left: this.left });
+    this.line.showEvents({ instants: this.instants, gaps: [...this.gaps.values()], left: this.left });
   }
 }
 
@@ -72,7 +72,7 @@ interface Props {
   readonly source: TraceSource;
   readonly live?: boolean;
   readonly open?: (from: number, to: number) => void;
-  /** The source of a function, where it is at hand. */
+  /** Return the source of a function. */
   readonly code?: (fn: number) => ComponentChildren;
 }
 
@@ -89,9 +89,9 @@ export function TraceView({ source, live = false, open, code }: Props) {
     spot: null,
     range: null,
   });
-  const [hover, setHover] = useState<{ what: Spot | Told; x: number; y: number } | null>(null);
+  const [hover, setHover] = useState<{ what: Spot | Pointed; x: number; y: number } | null>(null);
   const [sight, setSight] = useState({ from: info.from, to: info.to });
-  const [said, setSaid] = useState("");
+  const [message, setMessage] = useState("");
   const [text, setText] = useState("");
   const [help, setHelp] = useState(false);
   const [, setGrown] = useState(0);
@@ -105,7 +105,7 @@ export function TraceView({ source, live = false, open, code }: Props) {
       moved: (view: Viewport) => setSight({ from: view.from, to: view.to }),
     });
     timeline.current = line;
-    const failed = (error: Error) => setSaid(error.message);
+    const failed = (error: Error) => setMessage(error.message);
     const measure = () => {
       const { from, to } = source.info;
       source.density(DENSITY).then((calls) => {
@@ -115,8 +115,8 @@ export function TraceView({ source, live = false, open, code }: Props) {
     };
     measure();
     if (window.parent === window) stage.current?.focus({ preventScroll: true }); // a notebook keeps the focus
-    const heard = new Heard(source, line, setSaid);
-    heard.more(source.steps).catch(failed);
+    const reader = new EventReader(source, line, setMessage);
+    reader.more(source.steps).catch(failed);
     let looking = false;
     const look = async () => {
       if (looking) return;
@@ -124,16 +124,16 @@ export function TraceView({ source, live = false, open, code }: Props) {
       const growth = await source.grown?.().finally(() => {
         looking = false;
       });
-      if (!growth || heard.gone) return;
+      if (!growth || reader.gone) return;
       line.grown(growth);
       setGrown((times) => times + 1);
       measure();
-      await heard.more(1);
+      await reader.more(1);
     };
     const timer = live ? setInterval(() => void look().catch(failed), LOOK_MS) : undefined;
     return () => {
       clearInterval(timer);
-      heard.gone = true;
+      reader.gone = true;
       line.end();
     };
   }, [source, live]);
@@ -154,29 +154,29 @@ export function TraceView({ source, live = false, open, code }: Props) {
   const find = async (back: boolean): Promise<void> => {
     const line = timeline.current;
     if (!line || !matches) return field.current?.focus();
-    if (named.length === 0) return setSaid("no function has such a name");
-    if (named.length > MOST_NAMED) return setSaid("too many functions have such a name: write more of it");
+    if (named.length === 0) return setMessage("no function has such a name");
+    if (named.length > MOST_NAMED) return setMessage("too many functions have such a name: write more of it");
     const run = ++looking.current;
     let at = line.selected?.start ?? (back ? line.view.to : line.view.from);
     for (;;) {
-      const found = await source.find(named, at, back).catch((error: Error) => setSaid(error.message));
+      const found = await source.find(named, at, back).catch((error: Error) => setMessage(error.message));
       if (run !== looking.current || !found) return;
       if (found.row) {
-        setSaid("");
+        setMessage("");
         line.choose(found.row);
         line.reveal(found.row);
         return;
       }
-      if (found.done) return setSaid(back ? "no call before this one" : "no call after this one");
+      if (found.done) return setMessage(back ? "no call before this one" : "no call after this one");
       at = found.to;
-      setSaid(`looked up to ${moment(at, 1e6)} …`);
+      setMessage(`looked up to ${moment(at, 1e6)} …`);
     }
   };
 
   const keys = (event: KeyboardEvent) => {
     if (help) return; // the dialog has its own
     const typing = event.target instanceof HTMLInputElement;
-    timeline.current?.unhover(); // what the pointer is at changes below it
+    timeline.current?.unhover(); // another call may be below the pointer now
     if (event.key === "Escape" && typing) {
       setText("");
       looking.current++;
@@ -188,7 +188,7 @@ export function TraceView({ source, live = false, open, code }: Props) {
     else if (event.key.toLowerCase() === "m") {
       const mark = timeline.current?.toMark(event.shiftKey);
       const text = mark?.text ? `: ${cut(mark.text, 200)}` : "";
-      setSaid(mark ? `${cut(mark.name, 100)} at ${moment(mark.time, 1e3)}${text}` : "no mark there");
+      setMessage(mark ? `${cut(mark.name, 100)} at ${moment(mark.time, 1e3)}${text}` : "no mark there");
     } else if (event.key === "n" || event.key === "p") void find(event.key === "p");
     else {
       timeline.current?.key(event);
@@ -235,7 +235,7 @@ export function TraceView({ source, live = false, open, code }: Props) {
           </>
         )}
         <span class="quiet" role="status">
-          {found.problem || said}
+          {found.problem || message}
         </span>
         <span class="sight">
           {moment(sight.from, step)} – {moment(sight.to, step)} · {duration(sight.to - sight.from)}
@@ -278,8 +278,8 @@ export function TraceView({ source, live = false, open, code }: Props) {
   );
 }
 
-/** A call or what was said, in two lines. */
-function lines(what: Spot | Told, nameOf: (fn: number) => string): [string, string] {
+/** Return a call or an event as two lines. */
+function lines(what: Spot | Pointed, nameOf: (fn: number) => string): [string, string] {
   if ("what" in what) {
     const long = what.to > what.from ? duration(what.to - what.from) : "";
     return [what.what, [long, `at ${moment(what.from, 1e3)}`, what.text].filter(Boolean).join("; ")];
@@ -293,7 +293,7 @@ function lines(what: Spot | Told, nameOf: (fn: number) => string): [string, stri
 }
 
 interface TipProps {
-  what: Spot | Told;
+  what: Spot | Pointed;
   x: number;
   y: number;
   nameOf: (fn: number) => string;

@@ -1,7 +1,7 @@
 /**
- * The colours of calls: a hue for each top-level package, chosen from eight that readers with any colour vision tell
- * apart (after Okabe and Ito), muted for the standard library and for what is installed, so that one's own code stands
- * out. Text on them keeps a contrast of 4.5 at least.
+ * The colours of calls: a hue for each top-level package, from eight that are distinct with any colour vision (after
+ * Okabe and Ito). The standard library and installed packages are muted, so that own code stands out. The contrast of
+ * text is at least 4.5.
  */
 import type { TraceInfo } from "./source.ts";
 

@@ -1,10 +1,8 @@
 /**
- * Draws what is in sight on a canvas.
- *
- * Rectangles are filled one by one, those of one colour together, and never gathered in a path: a browser that draws
- * without a graphics processor cuts a path of a thousand rectangles into edges and smooths each of them, which takes
- * tens of milliseconds where a thousand fillRect take one. For the same reason hatching is a pattern, not lines. Names
- * are cut by counting letters: the font is one of fixed width, so nothing is measured while drawing.
+ * Draws the part in sight on a canvas. Rectangles are filled one by one, sorted by colour. A path of a thousand
+ * rectangles takes a browser without a GPU tens of milliseconds, since it smooths every edge; a thousand calls of
+ * fillRect take one. For the same reason hatching is a pattern, not lines. Names are cut by counting letters of a
+ * fixed-width font.
  */
 
 import { brushed, striped } from "../chrome/hatch.ts";
@@ -31,9 +29,9 @@ export const UNSURE = 256;
 export const GAP = 512;
 
 const LETTER = 6.62; // pixels of a letter of the font
-const LABEL_FROM = 22; // pixels: what is narrower has no name
+const LABEL_FROM = 22; // pixels; narrower calls have no name
 
-/** Finds what is drawn under a point: the narrowest things are the last drawn. */
+/** Return the call under a point. Narrow ones are drawn last, so the search goes backwards. */
 export function spotAt(scene: Scene, x: number, y: number): Spot | null {
   const at = y - RULER + scene.scroll;
   const track = inSight(scene.layout, at, at)[0];
@@ -42,7 +40,7 @@ export function spotAt(scene: Scene, x: number, y: number): Spot | null {
   if (depth < 0 || depth >= track.rows) return null;
   const { view } = scene;
   let best: Spot | null = null;
-  let near = 1.5; // pixels: one may miss by that much
+  let near = 1.5; // tolerance in pixels
   for (const rows of scene.rowsOf(track.index).rows) {
     for (let row = 0; row < rows.count; row++) {
       if (rows.depth[row] !== depth || rows.thread[row] !== track.index) continue;
@@ -106,7 +104,7 @@ function drawTrack(context: CanvasRenderingContext2D, scene: Scene, track: Track
   context.fillStyle = theme.line;
   context.fillRect(0, track.top, view.width, 1);
   const boxes = new Map<string, number[]>(); // by colour: x, y, width, height
-  const soft: number[] = []; // uncertain: x, y, by how much, end, which of both
+  const soft: number[] = []; // uncertain edges: x, y, uncertainty, end, and which of both edges
   const waiting: number[] = [];
   const labels: Label[] = [];
   const { rows: tables } = scene.rowsOf(track.index);
@@ -133,7 +131,7 @@ function drawTrack(context: CanvasRenderingContext2D, scene: Scene, track: Track
   }
   drawTitle(context, scene, track);
   drawSaid(context, scene, track, titleEnd(context, scene, track));
-  if (titleTop(track, scene.scroll) > track.top) drawTitle(context, scene, track); // it lies over all of the track
+  if (titleTop(track, scene.scroll) > track.top) drawTitle(context, scene, track); // it covers the whole track
 }
 
 function collect(
@@ -154,7 +152,7 @@ function collect(
     const first = start[row] ?? 0;
     const last = end[row] ?? 0;
     if (last < view.from || first > view.to) continue;
-    const from = Math.max(first, rows.from); // what lies beyond, its neighbours draw
+    const from = Math.max(first, rows.from); // neighbouring tiles draw the rest
     const until = Math.min(last, rows.to);
     if (until < from || (until === rows.from && first < until)) continue;
     const named = first >= rows.from || rows.from <= view.from;
@@ -169,7 +167,7 @@ function collect(
     const many = (calls[row] ?? 1) > 1;
     const share = last > first ? Math.min(1, (busy[row] ?? 0) / (last - first)) : 1;
     let alpha = matches && !matches(which) ? 0.22 : 1;
-    if (many) alpha *= 0.35 + 0.65 * share; // a run that was mostly something else is pale
+    if (many) alpha *= 0.35 + 0.65 * share; // a run with little time in calls is pale
     const key = alpha === 1 ? paint.fill : `${paint.fill}@${alpha.toFixed(1)}`;
     const y = track.top + HEADING + level * ROW;
     let box = boxes.get(key);
@@ -201,7 +199,7 @@ function collect(
   }
 }
 
-/** What mostly waits is hatched: it takes time, and no processor. boxes: of each x, y, width. */
+/** Hatches calls that mostly wait. boxes: x, y and width of each. */
 function drawWaiting(context: CanvasRenderingContext2D, boxes: readonly number[], theme: Theme): void {
   if (boxes.length === 0) return;
   const stripes = striped(context, theme.dark ? "rgba(255,255,255,0.28)" : "rgba(0,0,0,0.22)", 1);
@@ -211,7 +209,7 @@ function drawWaiting(context: CanvasRenderingContext2D, boxes: readonly number[]
     context.fillRect(boxes[at] ?? 0, boxes[at + 1] ?? 0, boxes[at + 2] ?? 0, ROW - 1);
 }
 
-/** A beginning or an end that may lie elsewhere has a brush across its doubt instead of an edge. */
+/** Draws a brush instead of an edge, as wide as the edge is uncertain. */
 function drawSoft(context: CanvasRenderingContext2D, soft: readonly number[], theme: Theme): void {
   if (soft.length === 0) return;
   const brush = brushed(context, theme.dark ? "rgba(20,23,27,0.55)" : "rgba(255,255,255,0.6)");
@@ -227,19 +225,19 @@ function drawSoft(context: CanvasRenderingContext2D, soft: readonly number[], th
   }
 }
 
-/** Where a track's title is: with the track, and at the upper edge while the track's own beginning is out of sight. */
+/** Return the position of a track's title: at its top, or at the upper edge if the top is out of sight. */
 export function titleTop(track: Track, scroll: number): number {
   return Math.min(Math.max(track.top, scroll), track.top + track.height - HEADING);
 }
 
 function titleOf(scene: Scene, track: Track): string {
-  const stuck = titleTop(track, scene.scroll) > track.top; // its process's heading is out of sight, too
+  const stuck = titleTop(track, scene.scroll) > track.top; // the heading of its process is out of sight, too
   const heading = stuck ? scene.layout.headings.find((one) => one.process.id === track.thread.process) : undefined;
   const of = heading ? `${cut(heading.process.title, 40)} › ` : "";
   return `${track.hidden ? "▸" : "▾"} ${of}${track.thread.name}`;
 }
 
-/** What stands behind a track's title: why nothing is drawn, or that there is more. */
+/** Return the remark behind a track's title: why nothing is drawn, or that rows are folded. */
 function hintOf(scene: Scene, track: Track): { text: string; colour: string } | null {
   const { failed } = scene.rowsOf(track.index);
   if (failed) return { text: `this stretch cannot be shown: ${failed}`, colour: scene.theme.gap };
@@ -261,7 +259,7 @@ function widthOf(context: CanvasRenderingContext2D, font: string, text: string):
   return width;
 }
 
-/** Where a track's title ends, in pixels, with what stands behind it. */
+/** Return the right edge of a track's title and remark, in pixels. */
 export function titleEnd(context: CanvasRenderingContext2D, scene: Scene, track: Track): number {
   const hint = hintOf(scene, track);
   const title = widthOf(context, BOLD, titleOf(scene, track)) + 16;

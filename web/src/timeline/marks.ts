@@ -1,11 +1,9 @@
 /**
- * Draws what the program said over its calls: marks, spans, counters; and gaps and pauses of the collector.
- *
- * There may be thousands of each in sight, and several on one pixel: what would be drawn where something of its kind is
- * already is left out, so that a frame costs by its pixels and not by what was said.
+ * Draws the program's own events over its calls: marks, spans, counters, and gaps and pauses of the collector. Of
+ * several events of a kind on one pixel only one is drawn, so that the cost depends on pixels, not on events.
  */
 
-import type { Counter, Gap, Instant, OfThread } from "./said.ts";
+import type { Counter, Gap, Instant, OfThread } from "./events.ts";
 import { BOLD, cut, type Scene, SMALL } from "./scene.ts";
 import { COUNTER, HEADING, ROW, type Track } from "./tracks.ts";
 import type { Viewport } from "./viewport.ts";
@@ -14,29 +12,29 @@ const NOTHING: OfThread = { marks: [], gaps: [], pauses: [], spans: [] };
 const LETTER = 6.2; // pixels of a letter of a name, about
 const LONGEST = 24; // letters of a mark's name
 
-/** What the program said, or what is missing, where somebody points. */
-export interface Told {
+/** An event of the program, or a gap, below the pointer. */
+export interface Pointed {
   readonly what: string;
   readonly from: number;
-  /** Where it ends; a mark has no length. */
+  /** The end; equal to `from` for a mark. */
   readonly to: number;
   readonly text: string;
 }
 
 const NEAR = 4; // pixels
 
-/** What was said at a place of the upper edge of a track: the last that was drawn there; null: nothing. */
-export function toldAt(scene: Scene, track: Track, x: number): Told | null {
-  const said = scene.said.get(track.index) ?? NOTHING;
+/** Return the event that was drawn last at a place of a track's upper edge, or null. */
+export function pointedAt(scene: Scene, track: Track, x: number): Pointed | null {
+  const events = scene.events.get(track.index) ?? NOTHING;
   const { view } = scene;
   const hit = (from: number, to: number) => view.xOf(from) - NEAR <= x && x <= view.xOf(to) + NEAR;
-  const mark = nearest(said.marks, view, x);
+  const mark = nearest(events.marks, view, x);
   if (mark) return { what: mark.name, from: mark.time, to: mark.time, text: mark.text };
-  const gap = said.gaps.find(({ start, end }) => hit(start, end));
+  const gap = events.gaps.find(({ start, end }) => hit(start, end));
   if (gap) return { what: "events are missing", from: gap.start, to: gap.end, text: "" };
-  const span = said.spans.findLast(({ from, to }) => view.xOf(from) <= x + 1 && x <= view.xOf(to) + 1);
+  const span = events.spans.findLast(({ from, to }) => view.xOf(from) <= x + 1 && x <= view.xOf(to) + 1);
   if (span) return { what: span.name, from: span.from, to: span.to, text: span.text };
-  const pause = said.pauses.find(({ start, end }) => hit(start, end));
+  const pause = events.pauses.find(({ start, end }) => hit(start, end));
   return pause ? { what: "the cycle collector", from: pause.start, to: pause.end, text: "" } : null;
 }
 
@@ -50,10 +48,10 @@ function nearest(marks: readonly Instant[], view: Viewport, x: number): Instant 
   return best;
 }
 
-/** The mark after a time, or before it, on any thread; null: there is none. */
-export function nextMark(said: Scene["said"], when: number, back: boolean): Instant | null {
+/** Return the next mark after a time, or the one before, on any thread, or null. */
+export function nextMark(events: Scene["events"], when: number, back: boolean): Instant | null {
   let best: Instant | null = null;
-  for (const { marks } of said.values())
+  for (const { marks } of events.values())
     for (const mark of marks) {
       if (back ? mark.time >= when : mark.time <= when) continue;
       if (!best || (back ? mark.time > best.time : mark.time < best.time)) best = mark;
@@ -61,27 +59,27 @@ export function nextMark(said: Scene["said"], when: number, back: boolean): Inst
   return best;
 }
 
-/** title: where the track's title ends; names begin behind it. */
+/** title: the right edge of the track's title, after which names begin. */
 export function drawSaid(context: CanvasRenderingContext2D, scene: Scene, track: Track, title: number): void {
-  const said = scene.said.get(track.index) ?? NOTHING;
+  const events = scene.events.get(track.index) ?? NOTHING;
   const { view, theme } = scene;
   context.fillStyle = theme.gap;
-  stretches(view, said.gaps, 2, (x, width) => {
+  stretches(view, events.gaps, 2, (x, width) => {
     context.globalAlpha = 0.25;
     context.fillRect(x, track.top + HEADING, width, track.rows * ROW);
     context.globalAlpha = 1;
     context.fillRect(x, track.top + HEADING - 3, width, 2);
   });
   context.fillStyle = theme.pause;
-  stretches(view, said.pauses, 1.5, (x, width) => context.fillRect(x, track.top + HEADING - 1, width, 3));
+  stretches(view, events.pauses, 1.5, (x, width) => context.fillRect(x, track.top + HEADING - 1, width, 3));
   context.font = SMALL;
   context.textBaseline = "middle";
   context.fillStyle = theme.accent;
-  drawSpans(context, said, view, track, title);
-  drawMarks(context, said, view, track, title);
+  drawSpans(context, events, view, track, title);
+  drawMarks(context, events, view, track, title);
 }
 
-/** Calls back for each stretch in sight, those that touch on the screen as one. */
+/** Calls `each` for every range in sight; ranges that touch on the screen are one. */
 function stretches(
   view: Viewport,
   list: readonly Gap[],
@@ -107,15 +105,15 @@ function stretches(
 
 function drawSpans(
   context: CanvasRenderingContext2D,
-  said: OfThread,
+  events: OfThread,
   view: Viewport,
   track: Track,
   title: number,
 ): void {
   let free = title;
-  let reached = -1; // to where something is drawn without a gap
+  let reached = -1; // the right edge of the drawn part without a gap
   let begun = -10;
-  for (const span of said.spans) {
+  for (const span of events.spans) {
     if (span.to < view.from || span.from > view.to) continue;
     const from = Math.max(view.xOf(span.from), -1);
     const to = Math.max(Math.min(view.xOf(span.to), view.width + 1), from + 1.5);
@@ -138,7 +136,7 @@ function drawSpans(
 
 function drawMarks(
   context: CanvasRenderingContext2D,
-  said: OfThread,
+  events: OfThread,
   view: Viewport,
   track: Track,
   title: number,
@@ -146,7 +144,7 @@ function drawMarks(
   let free = title;
   let last = -10;
   const top = track.top + HEADING;
-  for (const mark of said.marks) {
+  for (const mark of events.marks) {
     if (mark.time < view.from) continue;
     if (mark.time > view.to) break;
     const x = view.xOf(mark.time);
@@ -184,12 +182,12 @@ export function drawCounters(context: CanvasRenderingContext2D, scene: Scene): v
 
 const LINE = 1.5;
 
-/** The value over time in steps: from each time on a level line, and in each column of pixels one upright line. */
+/** Draws the value over time in steps: level lines, and one upright line in each column of pixels. */
 function drawSeries(context: CanvasRenderingContext2D, counter: Counter, view: Viewport, top: number): void {
   const { times, values, least, most } = counter;
   const place = (value: number) => top + COUNTER - 5 - ((value - least) / (most - least || 1)) * (COUNTER - 20);
   let at = after(times, view.from);
-  let y = at > 0 ? place(values[at - 1] ?? 0) : -1; // -1: there is no value yet
+  let y = at > 0 ? place(values[at - 1] ?? 0) : -1; // -1 before the first value
   let column = 0;
   let high = y;
   let low = y;
@@ -211,7 +209,7 @@ function drawSeries(context: CanvasRenderingContext2D, counter: Counter, view: V
   level(view.width);
 }
 
-/** The number of times that are not after the given one. */
+/** Return the number of times up to the given one. */
 function after(times: readonly number[], when: number): number {
   let low = 0;
   let high = times.length;

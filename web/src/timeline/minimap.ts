@@ -1,4 +1,4 @@
-/** The whole recording in a strip: how busy it was, and which stretch is in sight. It can be dragged. */
+/** The whole recording in a strip: the density of calls, and the part in sight, which can be dragged. */
 import type { Theme } from "./colours.ts";
 import type { Viewport } from "./viewport.ts";
 
@@ -31,7 +31,7 @@ export function drawMinimap(
     context.globalAlpha = 0.55;
     density.calls.forEach((calls, column) => {
       if (calls <= 0) return;
-      const tall = Math.max(2, Math.sqrt(calls / most) * (MINIMAP - 8)); // by area: the quiet parts stay to be seen
+      const tall = Math.max(2, Math.sqrt(calls / most) * (MINIMAP - 8)); // by area, so that quiet parts stay visible
       context.fillRect(first + column * each, MINIMAP - 2 - tall, Math.max(each, 0.6), tall);
     });
     context.globalAlpha = 1;

@@ -1,6 +1,6 @@
-/** What is drawn, as it is handed to those who draw it, and the types of letters that they share. */
+/** The state that drawing functions receive, and the fonts that they share. */
 import type { Paint, Theme } from "./colours.ts";
-import type { OfThread } from "./said.ts";
+import type { OfThread } from "./events.ts";
 import type { Rows } from "./tiles.ts";
 import type { Layout } from "./tracks.ts";
 import type { Stretch, Viewport } from "./viewport.ts";
@@ -29,7 +29,7 @@ export interface Scene {
   readonly name: (fn: number) => string;
   readonly waits: (node: number) => boolean;
   readonly matches: ((fn: number) => boolean) | null;
-  readonly said: ReadonlyMap<number, OfThread>;
+  readonly events: ReadonlyMap<number, OfThread>;
   readonly selected: Spot | null;
   readonly range: Stretch | null;
   readonly hover: Spot | null;
@@ -40,7 +40,7 @@ export const FONT = "11px ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu
 export const SMALL = "11px system-ui, -apple-system, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif";
 export const BOLD = "600 12px system-ui, -apple-system, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif";
 
-/** The text, or its beginning, so many letters long. */
+/** Return the text, or its first letters with an ellipsis. */
 export function cut(text: string, letters: number): string {
   return text.length > letters ? `${text.slice(0, Math.max(0, letters - 1))}…` : text;
 }

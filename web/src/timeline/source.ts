@@ -1,11 +1,11 @@
-/** Where a timeline has its data from: a server that is asked for what is drawn, or the page itself. */
+/** The source of a timeline's data: a server, or the page itself. */
 
-import type { Gap, Instant } from "./said.ts";
+import type { Gap, Instant } from "./events.ts";
 import type { Spot } from "./scene.ts";
 import type { Rows } from "./tiles.ts";
 import type { ProcessInfo, ThreadInfo } from "./tracks.ts";
 
-/** What is known of a trace before any of its calls. `whose` a function is: 0 the program's own, else a library's. */
+/** The threads and functions of a trace. foreign: 1 for a library's function. */
 export interface TraceInfo {
   readonly from: number;
   readonly to: number;
@@ -16,30 +16,30 @@ export interface TraceInfo {
   readonly places: readonly string[];
   readonly kinds: ArrayLike<number>;
   readonly foreign: ArrayLike<number>;
-  /** For each path whether it mostly waits. */
+  /** Return true if a path mostly waits. */
   readonly waits: (node: number) => boolean;
 }
 
-/** `module:name`; the body of an imported module, whose name has the module, is called that alone. */
+/** Return `module:name`, or the name alone if it has the module. */
 export function nameOf({ modules, names }: TraceInfo, fn: number): string {
   const [module, name] = [modules[fn], names[fn] ?? "?"];
   return module && name !== `import ${module}` ? `${module}:${name}` : name;
 }
 
-/** What a call is labelled with: the function alone, but for the bodies of modules, which all have the same name. */
+/** Return the label of a call: its function's name, with the module for the body of a module. */
 export function labelOf(info: TraceInfo, fn: number): string {
   const name = info.names[fn] ?? "?";
   return name === "<module>" && info.modules[fn] ? `${info.modules[fn]}:${name}` : name;
 }
 
-export interface Said {
+export interface ProgramEvents {
   readonly instants: readonly Instant[];
-  /** How many more there are than are drawn. */
+  /** The number of events left out. */
   readonly left: number;
   readonly gaps: readonly Gap[];
 }
 
-/** The paths of a stretch: each its caller's path (-1: none), function, calls, total and own time in ns. */
+/** The paths of a range: the caller's path (-1 for none), function, calls, total and own time in ns. */
 export interface RangeSums {
   readonly estimated: boolean;
   readonly left: number;
@@ -50,35 +50,35 @@ export interface RangeSums {
   readonly own: readonly number[];
 }
 
-/** What a step of a search found: a call, or how far it looked. */
+/** The result of one step of a search: a call, or the time that it reached. */
 export interface FoundCall {
   readonly row: Spot | null;
   readonly to: number;
   readonly done: boolean;
 }
 
-/** What has become of a recording that is written. anew: threads have come, so that no track is where it was. */
+/** The growth of a live recording. moreThreads: there are new threads, so that the tracks have moved. */
 export interface Growth {
   readonly to: number;
-  readonly anew: boolean;
+  readonly moreThreads: boolean;
 }
 
 export interface TraceSource {
-  /** Another one after grown(). */
+  /** Replaced by grown(). */
   readonly info: TraceInfo;
-  /** What to draw of a stretch, so many columns wide, on some threads. */
+  /** Return the rows to draw of a range, for a number of columns, on some threads. */
   rows(from: number, to: number, columns: number, threads: readonly number[], signal: AbortSignal): Promise<Rows>;
-  /** How many calls began in each part of the whole. */
+  /** Return the number of calls that began in each part of the recording. */
   density(columns: number): Promise<Float64Array>;
-  /** What was said in a stretch. */
-  said(from: number, to: number): Promise<Said>;
-  /** In how many steps the whole is asked for it: what is long must not keep others waiting. */
+  /** Return the program's events in a range. */
+  events(from: number, to: number): Promise<ProgramEvents>;
+  /** The number of requests for all events: one long request would block the others. */
   readonly steps: number;
-  /** The call of which a part is known, whole; null: it cannot be told from others. */
+  /** Return the whole call of which a part is known, or null if it cannot be separated from others. */
   whole(part: Spot, at: number): Promise<Spot | null>;
   range(from: number, to: number, signal: AbortSignal): Promise<RangeSums>;
-  /** The first call of one of the functions after a time, or before it. */
+  /** Return the first call of one of the functions after a time, or before it. */
   find(functions: readonly number[], from: number, back: boolean): Promise<FoundCall>;
-  /** What is recorded by now, if that has grown; `info` knows it then, too. */
+  /** Return the growth of the recording and update `info`, or return null. */
   grown?(): Promise<Growth | null>;
 }

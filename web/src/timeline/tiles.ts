@@ -1,9 +1,7 @@
 /**
- * What is drawn, fetched in tiles and kept.
- *
- * A tile is what happened on some threads in a stretch of time, at one level of detail. Levels are powers of two of
- * nanoseconds a column, so that the same tile serves every zoom near it, and panning asks only for what comes into
- * sight. While a tile is on its way, what is known of a coarser or finer one is drawn in its place.
+ * A cache of the drawn rows in tiles. A tile has the calls of some threads in a range of time, at one level of detail.
+ * A level is a power of two of nanoseconds per column, so that a tile serves every zoom near it, and panning requests
+ * only new tiles. Until a tile arrives, coarser or finer ones are drawn.
  */
 import type { Payload } from "../data/payload.ts";
 
@@ -13,7 +11,7 @@ const KEPT = 300;
 const AT_ONCE = 4;
 
 export interface Rows {
-  /** The stretch that was asked for. What reaches beyond it is in its neighbours, too. */
+  /** The requested range. Calls that reach beyond it are in its neighbours, too. */
   readonly from: number;
   readonly to: number;
   readonly count: number;
@@ -42,17 +40,17 @@ export type Load = (place: Place, signal: AbortSignal) => Promise<Rows>;
 
 const keyOf = (place: Place): string => `${place.level}/${place.index}/${place.group}`;
 
-/** The level at which a column is about a pixel. */
+/** Return the level at which a column is about a pixel. */
 export function levelOf(scale: number): number {
   return Math.max(0, Math.floor(Math.log2(Math.max(scale, 1))));
 }
 
-/** The nanoseconds of a tile of the level. */
+/** Return the length of a tile of the level in ns. */
 export function spanOf(level: number): number {
   return TILE_COLUMNS * 2 ** level;
 }
 
-/** The tiles that cover a stretch, for one group of threads. */
+/** Return the tiles that cover a range, for one group of threads. */
 export function covering(from: number, to: number, level: number, group: number): Place[] {
   const span = spanOf(level);
   const places: Place[] = [];
@@ -71,7 +69,7 @@ export class Tiles {
     private readonly arrived: () => void,
   ) {}
 
-  /** Forgets all, since the recording has grown. */
+  /** Drops all tiles after the recording has grown. */
   clear(): void {
     for (const control of this.under.values()) control.abort();
     this.under.clear();
@@ -79,7 +77,7 @@ export class Tiles {
     this.wanted.length = 0;
   }
 
-  /** What ends after a time is out of date: it is drawn until it has been fetched again. What is before stays. */
+  /** Marks tiles that end after a time as outdated; they are drawn until they have been fetched again. */
   age(from: number): void {
     for (const [key, tile] of this.kept) {
       const { level, index } = tile.place;
@@ -91,7 +89,7 @@ export class Tiles {
     }
   }
 
-  /** What is to be drawn for a place: its own rows, or those of others that cover it while it is on its way. */
+  /** Return the rows to draw for a place, from its tile or from others until that arrives. */
   at(place: Place): { rows: Rows[]; exact: boolean; failed: string } {
     const tile = this.ask(place);
     if (tile.rows) return { rows: [tile.rows], exact: true, failed: "" };
@@ -109,12 +107,12 @@ export class Tiles {
     return { rows: finer, exact: false, failed: tile.failed };
   }
 
-  /** To be called when what is in sight has changed, before at(): what was wanted and is not any more is not fetched. */
+  /** Called before at() when the part in sight has changed: drops pending requests for tiles out of sight. */
   begin(): void {
     this.wanted.length = 0;
   }
 
-  /** To be called after at(): fetches what is wanted, the first asked first. */
+  /** Called after at(): fetches the missing tiles in the order of their requests. */
   go(): void {
     while (this.under.size < AT_ONCE) {
       const tile = this.wanted.shift();
@@ -142,7 +140,7 @@ export class Tiles {
     this.under.set(key, control);
     try {
       const rows = await this.fill(tile.place, control.signal);
-      if (control.signal.aborted) return; // it was asked for again since
+      if (control.signal.aborted) return; // it was requested again since
       tile.rows = rows;
       tile.old = false;
     } catch (error) {
@@ -162,7 +160,7 @@ export class Tiles {
   }
 }
 
-/** Rows as the server sends them. from, to: the stretch that it was asked for. */
+/** Return the rows of a server's answer. from, to: the requested range. */
 export function rowsOf(table: Payload<unknown>, from: number, to: number): Rows {
   const floats = (name: string): Float64Array => Float64Array.from(table.column(name));
   const ints = (name: string): Int32Array => Int32Array.from(table.column(name));

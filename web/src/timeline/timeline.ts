@@ -1,32 +1,30 @@
 /**
- * The timeline: a canvas that shows threads over time, what moves it, and what is chosen on it.
- *
- * It draws on the browser's next frame, once for all that changed. It knows neither HTTP nor the page around it: rows
- * come from a TraceSource, and what is chosen goes to listeners.
+ * The timeline: a canvas that shows threads over time, its navigation, and its selection. It draws once per animation
+ * frame. It is independent of HTTP and the page: rows come from a TraceSource, and selections go to listeners.
  */
 import { type Paint, paintOf, type Theme } from "./colours.ts";
 import { AFTER, BEFORE, draw, RULER, spotAt, spotOf, titleEnd, titleTop } from "./draw.ts";
-import { nextMark, type Told, toldAt } from "./marks.ts";
+import { byThread, type Counter, countersOf, type Instant, type OfThread } from "./events.ts";
+import { nextMark, type Pointed, pointedAt } from "./marks.ts";
 import { type Density, drawMinimap, MINIMAP, timeOnMinimap } from "./minimap.ts";
-import { byThread, type Counter, countersOf, type Instant, type OfThread } from "./said.ts";
 import type { Scene, Spot } from "./scene.ts";
-import { type Growth, labelOf, type Said, type TraceSource } from "./source.ts";
+import { type Growth, labelOf, type ProgramEvents, type TraceSource } from "./source.ts";
 import { covering, levelOf, type Rows, spanOf, THREADS_A_TILE, TILE_COLUMNS, Tiles } from "./tiles.ts";
-import { type Fold, HEADING, inSight, type Layout, layOut, nextFold, type Track } from "./tracks.ts";
+import { type Fold, HEADING, inSight, type Layout, layOut, nextFold, ROW, type Track } from "./tracks.ts";
 import { Viewport } from "./viewport.ts";
 
 export interface Listener {
-  /** A call was chosen, a range, or nothing. */
+  /** Called when a call, a range or nothing is chosen. */
   chosen(spot: Spot | null, range: { from: number; to: number } | null): void;
-  /** The pointer is over something. */
-  over(what: Spot | Told | null, x: number, y: number): void;
-  /** What is in sight has changed. */
+  /** Called with the call or event below the pointer. */
+  over(what: Spot | Pointed | null, x: number, y: number): void;
+  /** Called when the part in sight has changed. */
   moved(view: Viewport): void;
 }
 
 type Drag = { kind: "pan" | "range" | "minimap"; x: number; y: number; far: boolean; at: number; scroll: number };
 
-/** Before the end of a recording that is written: a thread's events may come later than those of others. */
+/** Time before the end of a growing recording in which events of some threads may still be missing. */
 export const UNWRITTEN_NS = 2e9;
 
 export class Timeline {
@@ -53,13 +51,13 @@ export class Timeline {
   selected: Spot | null = null;
   range: { from: number; to: number } | null = null;
   private instants: readonly Instant[] = [];
-  private said: ReadonlyMap<number, OfThread> = new Map();
-  private readonly measured = new WeakSet<Rows>(); // of which it is known how deep they are
+  private events: ReadonlyMap<number, OfThread> = new Map();
+  private readonly measured = new WeakSet<Rows>(); // the deepest row seen on each thread
   private counters: readonly Counter[] = [];
-  private atMark: number | null = null; // the one that was gone to last
+  private atMark: number | null = null; // the mark that was shown last
   matches: ((fn: number) => boolean) | null = null;
-  private busy: boolean | null = null; // whether calls in sight are on their way
-  private wish: (() => void) | null = null; // what a key asked of calls that were on their way
+  private busy: boolean | null = null; // true while calls in sight are being fetched
+  private wish: (() => void) | null = null; // an action that waits for calls to arrive
   density: Density | null = null;
 
   constructor(
@@ -91,7 +89,7 @@ export class Timeline {
     this.fit();
   }
 
-  /** Lets go of the canvases. */
+  /** Stops drawing and frees the tiles. */
   end(): void {
     this.sizes.disconnect();
     this.tiles.clear();
@@ -113,12 +111,12 @@ export class Timeline {
     );
   }
 
-  // ---- what the page asks for ----
+  // ---- interface of the page ----
 
-  /** What the program said of itself, and where events are missing. */
-  say({ instants, gaps }: Said): void {
+  /** Draws the program's own events, and where events are missing. */
+  showEvents({ instants, gaps }: ProgramEvents): void {
     this.instants = instants;
-    this.said = byThread(instants, gaps, this.source.info.to);
+    this.events = byThread(instants, gaps, this.source.info.to);
     this.counters = countersOf(instants);
     this.arrange();
     this.refresh();
@@ -169,12 +167,23 @@ export class Timeline {
     if (spot.start < this.view.from || spot.end > this.view.to || long < this.view.scale * 8)
       this.view.show(spot.start - long * 3, spot.end + long * 3);
     this.unfold(spot);
-    const track = this.layout.tracks.find((one) => one.index === spot.thread);
-    if (track) {
-      const top = track.top + HEADING + spot.depth * 17;
-      if (top < this.scroll || top > this.scroll + this.height - RULER - 40) this.scroll = Math.max(0, top - 80);
-    }
+    this.scrollTo(spot);
     this.moved();
+  }
+
+  /** The distance of a call's row from the top of all rows, in pixels. */
+  private topOf(spot: Spot): number {
+    const track = this.layout.tracks.find((one) => one.index === spot.thread);
+    return track ? track.top + HEADING + spot.depth * ROW : this.scroll;
+  }
+
+  private showsRow(spot: Spot): boolean {
+    const below = this.topOf(spot) - this.scroll;
+    return below >= 0 && below <= this.height - RULER - 40;
+  }
+
+  private scrollTo(spot: Spot): void {
+    if (!this.showsRow(spot)) this.scroll = Math.max(0, this.topOf(spot) - 80);
   }
 
   /** Opens the track of a call whose row is folded away, or has not been seen yet. */
@@ -187,7 +196,7 @@ export class Timeline {
     this.arrange();
   }
 
-  /** The call next to the chosen one: its caller, what it calls, the one before or after. */
+  /** Chooses a call next to the chosen one: its caller, a callee, the one before or after. */
   step(way: "up" | "down" | "left" | "right"): void {
     const from = this.selected;
     if (!from) return;
@@ -213,12 +222,12 @@ export class Timeline {
     } else this.whenThere(() => this.step(way));
   }
 
-  /** The recording has grown. What lies well before its old end has been written, and is not asked for again. */
-  grown({ to, anew }: Growth): void {
+  /** Takes in the growth of the recording. Tiles well before the old end are complete and kept. */
+  grown({ to, moreThreads }: Growth): void {
     const { whole, span } = this.view;
     const all = span >= (whole.to - whole.from) * 0.98;
     const follows = this.view.to >= whole.to - span * 0.02;
-    if (anew) {
+    if (moreThreads) {
       this.tiles.clear();
       this.arrange();
       this.number();
@@ -230,7 +239,7 @@ export class Timeline {
     this.moved();
   }
 
-  /** Gives each thread its place among the tiles. */
+  /** Assigns each thread to a group of tiles. */
   private number(): void {
     this.order = this.layout.tracks.map((track) => track.index);
     for (const [at, index] of this.order.entries()) this.groupOf.set(index, Math.floor(at / THREADS_A_TILE));
@@ -248,6 +257,7 @@ export class Timeline {
 
   private fit(): void {
     const ratio = window.devicePixelRatio || 1;
+    const shown = this.selected && this.showsRow(this.selected) ? this.selected : null;
     for (const [canvas, tall] of [
       [this.canvas, this.canvas.parentElement?.clientHeight ?? 400],
       [this.map, MINIMAP],
@@ -262,6 +272,7 @@ export class Timeline {
     this.view.width = Math.max(1, this.canvas.parentElement?.clientWidth ?? 800);
     this.context.setTransform(ratio, 0, 0, ratio, 0, 0);
     this.mapContext.setTransform(ratio, 0, 0, ratio, 0, 0);
+    if (shown) this.scrollTo(shown); // the panel of the chosen call covers a part of the rows
     this.moved();
   }
 
@@ -298,7 +309,7 @@ export class Timeline {
     this.busy = busy;
   }
 
-  /** Tries again once the calls in sight are there, unless something else is asked for meanwhile. */
+  /** Repeats an action when the calls in sight have arrived, unless another one comes first. */
   private whenThere(again: () => void): void {
     if (this.busy !== false || this.frame) this.wish = again;
   }
@@ -347,7 +358,7 @@ export class Timeline {
       name: (fn) => labelOf(this.source.info, fn),
       waits: this.source.info.waits,
       matches: this.matches,
-      said: this.said,
+      events: this.events,
       selected: this.selected,
       range: this.range,
       hover: this.hover,
@@ -367,7 +378,7 @@ export class Timeline {
     return this.instants.flatMap((mark) => (mark.kind === "mark" ? [mark.time] : []));
   }
 
-  // ---- what moves it ----
+  // ---- navigation ----
 
   private listen(): void {
     const { canvas, map } = this;
@@ -480,7 +491,7 @@ export class Timeline {
     if (spot && spot.flags & (BEFORE | AFTER)) void this.complete(spot, this.view.timeAt(x));
   }
 
-  /** The track whose title is there. */
+  /** Return the track whose title is at a point. */
   private titleAt(x: number, y: number): Track | undefined {
     const at = y - RULER + this.scroll;
     const track = inSight(this.layout, at, at)[0];
@@ -489,18 +500,18 @@ export class Timeline {
     return at >= top && at < top + HEADING && x < titleEnd(this.context, this.scene(), track) ? track : undefined;
   }
 
-  private toldAt(scene: Scene, x: number, y: number): Told | null {
+  private pointedAt(scene: Scene, x: number, y: number): Pointed | null {
     const at = y - RULER + this.scroll;
     const track = inSight(this.layout, at, at)[0];
-    return track && y >= RULER && at >= track.top && at - track.top <= HEADING ? toldAt(scene, track, x) : null;
+    return track && y >= RULER && at >= track.top && at - track.top <= HEADING ? pointedAt(scene, track, x) : null;
   }
 
-  /** Brings the next mark of the program into sight, or the one before; null: there is none. */
+  /** Brings the next mark of the program into sight, or the one before, and returns it, or null. */
   toMark(back: boolean): Instant | null {
     const { from: first, to: last } = this.view;
-    const at = this.atMark ?? Number.NaN; // where one went last, unless one has moved on since
+    const at = this.atMark ?? Number.NaN; // from the mark shown last, unless the view has moved since
     const from = first <= at && at <= last ? at : back ? last : first - 1;
-    const mark = nextMark(this.said, from, back);
+    const mark = nextMark(this.events, from, back);
     if (!mark) return null;
     this.atMark = mark.time;
     const { span } = this.view;
@@ -514,7 +525,7 @@ export class Timeline {
     return mark;
   }
 
-  /** A call that reaches beyond what was read has its own times looked up. */
+  /** Looks up the whole call if it reaches beyond the fetched range. */
   private async complete(spot: Spot, at: number): Promise<void> {
     const whole = await this.source.whole(spot, Math.min(Math.max(at, spot.start), spot.end)).catch(() => null);
     if (whole && this.selected === spot) this.choose(whole);
@@ -532,9 +543,9 @@ export class Timeline {
     const title = this.titleAt(x, y);
     const scene = this.scene();
     this.hover = title ? null : spotAt(scene, x, y);
-    const told = this.hover ? null : this.toldAt(scene, x, y);
+    const pointed = this.hover ? null : this.pointedAt(scene, x, y);
     this.canvas.style.cursor = title || this.hover ? "pointer" : y < RULER ? "col-resize" : "grab";
-    this.listener.over(this.hover ?? told, x, y);
+    this.listener.over(this.hover ?? pointed, x, y);
     this.refresh();
   }
 
@@ -549,7 +560,7 @@ export class Timeline {
     this.refresh();
   }
 
-  /** The keys of the canvas. Those of the whole page (search, help) are the page's. */
+  /** Handles the keys of the canvas. Search and help belong to the page. */
   key(event: KeyboardEvent): void {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const far = this.view.width / 8;
@@ -602,7 +613,7 @@ export class Timeline {
     }
   }
 
-  /** The outermost call in sight, so that the keyboard has where to begin. */
+  /** Return the outermost call in sight, where the keyboard starts. */
   private chooseFirst(): void {
     for (const track of inSight(this.layout, this.scroll, this.scroll + this.height - RULER))
       for (const rows of this.rowsOf(track.index).rows)

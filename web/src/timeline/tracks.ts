@@ -1,5 +1,7 @@
-/** Where tracks are, from top to bottom: counters, then a heading for each process if there are several, and its threads. */
-import type { Counter } from "./said.ts";
+/**
+ * The layout of tracks from top to bottom: counters, then each process's heading (if there are several) and threads.
+ */
+import type { Counter } from "./events.ts";
 
 export interface ThreadInfo {
   readonly id: number;
@@ -7,7 +9,7 @@ export interface ThreadInfo {
   readonly process: number;
   readonly start: number;
   readonly end: number;
-  /** Rows of calls that the thread may have: its deepest path. */
+  /** The number of rows that the thread may have: the depth of its deepest path. */
   readonly depth: number;
 }
 
@@ -20,7 +22,7 @@ export const ROW = 17;
 export const HEADING = 24;
 export const PROCESS = 28;
 export const COUNTER = 44;
-/** Rows that a track has at most, until it is opened: one thread must not push the others out of sight. */
+/** Most rows of a track until it is opened, so that one thread does not push the others out of sight. */
 export const USUAL_ROWS = 24;
 export const FOLDED_ROWS = 2;
 
@@ -90,13 +92,13 @@ export function layOut(
   return { counters, tracks, headings, height: top };
 }
 
-/** What a click on the title of a track makes of it: opened if rows are hidden, else folded, and back. */
+/** Return the state of a track after a click on its title: opened if rows are hidden, else folded, and back. */
 export function nextFold(track: Track, fold: Fold): Fold {
   if (fold === "folded") return "usual";
   return track.hidden > 0 ? "open" : "folded";
 }
 
-/** The tracks that are in sight. They are in order from top to bottom. */
+/** Return the tracks in sight, from top to bottom. */
 export function inSight(layout: Layout, top: number, bottom: number): Track[] {
   const { tracks } = layout;
   let low = 0;

@@ -1,11 +1,11 @@
-/** The stretch of time that is in sight, and its place on the screen. Times are nanoseconds, places CSS pixels. */
+/** The range of time in sight, and its position on the screen. Times are nanoseconds, positions CSS pixels. */
 
 export interface Stretch {
   readonly from: number;
   readonly to: number;
 }
 
-/** No closer than this: times of calls are known to some tens of nanoseconds at best. */
+/** The closest zoom: times of calls are known to some tens of nanoseconds at best. */
 export const CLOSEST_NS = 200;
 
 export class Viewport {
@@ -22,7 +22,7 @@ export class Viewport {
     return this.to - this.from;
   }
 
-  /** Nanoseconds a pixel. */
+  /** Nanoseconds per pixel. */
   get scale(): number {
     return this.span / this.width;
   }
@@ -35,7 +35,7 @@ export class Viewport {
     return (time - this.from) / this.scale;
   }
 
-  /** Shows a stretch, no closer and no wider than can be, moved inside of the recording. */
+  /** Shows a range, within the limits of zoom and inside the recording. */
   show(from: number, to: number): void {
     const most = Math.max(this.whole.to - this.whole.from, CLOSEST_NS);
     const span = Math.min(Math.max(to - from, CLOSEST_NS), most);
@@ -45,7 +45,7 @@ export class Viewport {
     this.to = first + span;
   }
 
-  /** Zooms so that what is at x stays there. factor: below 1 shows less. */
+  /** Zooms around x. factor: below 1 shows less. */
   zoom(factor: number, x: number): void {
     const at = this.timeAt(x);
     const span = Math.min(
@@ -62,7 +62,7 @@ export class Viewport {
   }
 }
 
-/** A time from the start, to the precision that the step asks for: `1.204 035 s`. */
+/** Return a time from the start in the precision of a step: `1.204 035 s`. */
 export function moment(ns: number, step: number): string {
   const digits = Math.min(9, Math.max(0, -Math.floor(Math.log10(step / 1e9) + 1e-9)));
   const [whole = "0", rest = ""] = (ns / 1e9).toFixed(digits).split(".");
@@ -70,7 +70,7 @@ export function moment(ns: number, step: number): string {
   return `${whole}${rest ? `.${grouped}` : ""} s`;
 }
 
-/** The marks of a ruler: their times, 1, 2 or 5 times a power of ten apart, so that each has some pixels for itself. */
+/** Return the times of a ruler's marks, 1, 2 or 5 times a power of ten apart, with some pixels for each. */
 export function ticks(view: Viewport, apart = 110): { step: number; times: number[] } {
   const least = view.scale * apart;
   const power = 10 ** Math.floor(Math.log10(least));

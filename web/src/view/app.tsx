@@ -1,5 +1,7 @@
-/** The viewer: which recordings there are, and the timeline or the page of the one that is looked at. */
+/** The viewer: the list of recordings, and the timeline or the page of the chosen one. */
 import { useEffect, useState } from "preact/hooks";
+import type { Source } from "../data/calls.ts";
+import { SourceText } from "../page/Source.tsx";
 import { TraceView } from "../timeline/TraceView.tsx";
 import { type Ending, getJson, type RecordingInfo, ServedTrace, type State } from "./client.ts";
 
@@ -138,12 +140,12 @@ export function App() {
   );
 }
 
-/** Whether a recording can be shown beside another one, in this view. */
+/** Return true if a recording can be shown beside another one in this view. */
 function fits(tab: Tab, shown: RecordingInfo, other: RecordingInfo): boolean {
   return tab === "timeline" && shown.trace ? other.trace : true;
 }
 
-/** Of a recording that is written: whether it has grown since the version that is shown, and whether it still grows. */
+/** Return whether a live recording has grown since the shown version, and whether it still grows. */
 function useGrowth(number: number, shown: RecordingInfo | undefined): Pick<State, "grown" | "ending"> {
   const [state, setState] = useState<Pick<State, "grown" | "ending"> | null>(null);
   const { live = false, version = 0 } = shown ?? {};
@@ -155,9 +157,9 @@ function useGrowth(number: number, shown: RecordingInfo | undefined): Pick<State
         (found) => {
           const same = (known: typeof state) => known?.grown === found.grown && known.ending === found.ending;
           setState((known) => (same(known) ? known : found));
-          if (found.ending === "ended") clearInterval(timer); // nothing comes after an end
+          if (found.ending === "ended") clearInterval(timer); // an ended recording does not grow
         },
-        () => clearInterval(timer), // the server has ended: so has the following
+        () => clearInterval(timer), // the server has ended
       );
     };
     const timer = setInterval(look, LOOK_MS);
@@ -172,7 +174,7 @@ const ENDINGS = {
   stopped: ["stopped", "the program does not run any more, and did not write the end of its recording"],
 } as const;
 
-/** Whether the program still runs. */
+/** Shows if the program still runs. */
 function Standing({ ending }: { ending: Ending }) {
   const [word, title] = ENDINGS[ending];
   return (
@@ -182,7 +184,7 @@ function Standing({ ending }: { ending: Ending }) {
   );
 }
 
-/** Says that there is more than the report shows, and shows it if that is wanted. */
+/** Announces newer data, with a button that shows it. */
 function Later({ grown, again }: { grown: boolean; again: () => void }) {
   return (
     <p class="later" role="status">
@@ -207,7 +209,19 @@ function Trace({ number, live, open }: { number: number; live: boolean; open?: (
   if (trouble) return <Message title="The trace cannot be shown" text={trouble} />;
   if (!source) return <Message title="Reading …" text="" />;
   if (source.info.threads.length === 0) return <Message title="Nothing happened" text="The trace has no thread." />;
-  return <TraceView source={source} live={live} {...(open ? { open } : {})} />;
+  const code = (fn: number) => <Code key={fn} source={source} fn={fn} />;
+  return <TraceView source={source} live={live} code={code} {...(open ? { open } : {})} />;
+}
+
+/** The source of the chosen call's function. */
+function Code({ source, fn }: { source: ServedTrace; fn: number }) {
+  const [text, setText] = useState<Source | null>(null);
+  useEffect(() => {
+    const control = new AbortController();
+    source.text(fn, control.signal).then(setText, () => {}); // a server that is gone is reported by the timeline
+    return () => control.abort();
+  }, [source, fn]);
+  return text && <SourceText source={text} />;
 }
 
 function Message({ title, text }: { title: string; text: string }) {

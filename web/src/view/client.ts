@@ -1,12 +1,15 @@
-/** What the viewer asks its server: src/seismo/view/answers.py has the other side. Addresses are relative to the
- * page's, which holds the token. */
+/**
+ * The requests of the viewer, which src/seismo/view/routes.py answers. Addresses are relative to the page's, which
+ * holds the token.
+ */
+import type { Source } from "../data/calls.ts";
 import { type Payload, unpack } from "../data/payload.ts";
 import type { Spot } from "../timeline/scene.ts";
-import type { FoundCall, Growth, RangeSums, Said, TraceInfo, TraceSource } from "../timeline/source.ts";
+import type { FoundCall, Growth, ProgramEvents, RangeSums, TraceInfo, TraceSource } from "../timeline/source.ts";
 import { type Rows, rowsOf } from "../timeline/tiles.ts";
 import type { ProcessInfo, ThreadInfo } from "../timeline/tracks.ts";
 
-/** How the program ended: in order, without writing an end, or not yet. */
+/** The end of the program: regular, without a written end, or "" if it may still run. */
 export type Ending = "ended" | "stopped" | "";
 
 export interface RecordingInfo {
@@ -15,7 +18,7 @@ export interface RecordingInfo {
   readonly kind: string;
   readonly what: string;
   readonly trace: boolean;
-  /** Whether there is a page of what changed between two of this kind. */
+  /** True if there is a page of changes between two of this kind. */
   readonly compares: boolean;
   readonly live: boolean;
   readonly ending: Ending;
@@ -24,7 +27,7 @@ export interface RecordingInfo {
   readonly losses: readonly string[];
 }
 
-/** Whether a recording that is written has grown. sizes: of its functions and threads; none: it is no trace. */
+/** The growth of a live recording. sizes: the numbers of its functions and threads, or empty if it is no trace. */
 export interface State {
   readonly version: number;
   readonly grown: boolean;
@@ -48,7 +51,7 @@ interface TraceAnswer {
   readonly waits: string;
 }
 
-const MOST_THREADS = 64; // of which a stretch is added up
+const MOST_THREADS = 64; // threads in the sums of a range
 
 async function answered(path: string, signal?: AbortSignal): Promise<Response> {
   let answer: Response;
@@ -109,8 +112,8 @@ export class ServedTrace implements TraceSource {
     return Float64Array.from((await getColumns(`${this.number}/density?columns=${columns}`)).column("calls"));
   }
 
-  said(from: number, to: number): Promise<Said> {
-    return getJson<Said>(`${this.number}/said?from=${Math.floor(from)}&to=${Math.floor(to)}`);
+  events(from: number, to: number): Promise<ProgramEvents> {
+    return getJson<ProgramEvents>(`${this.number}/events?from=${Math.floor(from)}&to=${Math.floor(to)}`);
   }
 
   async whole(part: Spot, at: number): Promise<Spot | null> {
@@ -130,15 +133,21 @@ export class ServedTrace implements TraceSource {
     );
   }
 
+  /** The source of a function, or null for one of C. */
+  text(fn: number, signal: AbortSignal): Promise<Source | null> {
+    return getJson<Source | null>(`${this.number}/source?function=${fn}`, signal);
+  }
+
   async grown(): Promise<Growth | null> {
     const state = await getJson<State>(`${this.number}/state?version=${this.version}`);
     if (!state.grown) return null;
     const { names, threads } = this.info;
     const [functions, tracks] = state.sizes;
-    const anew = tracks !== threads.length;
-    if (anew || functions !== names.length) this.info = infoOf(await getJson<TraceAnswer>(`${this.number}/trace`));
+    const moreThreads = tracks !== threads.length;
+    if (moreThreads || functions !== names.length)
+      this.info = infoOf(await getJson<TraceAnswer>(`${this.number}/trace`));
     else this.info = { ...this.info, to: state.to };
     this.version = state.version;
-    return { to: state.to, anew };
+    return { to: state.to, moreThreads };
   }
 }

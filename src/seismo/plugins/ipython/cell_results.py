@@ -63,10 +63,10 @@ class CellResult:
 
     def timed(self, paper: Paper) -> Recording | None:
         """Return the recording with the requested times, or write a message and return None if they are unknown."""
-        from seismo.report.waiting import told
+        from seismo.report.waiting import known_waits
 
         recording = self.recording
-        if self.time == "wait" and not told(recording):
+        if self.time == "wait" and not known_waits(recording):
             paper.line("waiting and running were not distinguished here (seismo doctor has why)")
             return None
         return recording.timed(self.time)
@@ -118,12 +118,12 @@ class Profiled(CellResult):
         """Write the functions."""
         from seismo.report.calls.functions import write_functions
         from seismo.report.shown_functions import Modules
-        from seismo.report.waiting import told
+        from seismo.report.waiting import known_waits
 
         recording = self.timed(paper)
         if recording is None:
             return
-        table, known = recording.functions, told(recording)
+        table, known = recording.functions, known_waits(recording)
         write_functions(paper, table, self.order, Modules(), self.limit, None, recording.tree, recording.times, known)
 
 

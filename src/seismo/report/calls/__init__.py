@@ -77,9 +77,9 @@ class Calls(Kind):
 
     def changes(self, paper: Paper | None, sides: Sides, files: tuple[list[str], list[str]], limit: int | None) -> str:
         from seismo.model.difference import difference
-        from seismo.report.changes import OF_FUNCTIONS, tell
+        from seismo.report.changes import OF_FUNCTIONS, show_changes
 
-        return tell(paper, sides, difference(*sides), OF_FUNCTIONS, files, limit)
+        return show_changes(paper, sides, difference(*sides), OF_FUNCTIONS, files, limit)
 
 
 KIND = Calls()

@@ -17,6 +17,7 @@ from seismo.report import words
 from seismo.report.calls.page import SMALLER
 from seismo.report.calls.paths import Paths, summed
 from seismo.report.changes import OF_FUNCTIONS, call_cells, overview, time_cells, without_times
+from seismo.report.function_names import place
 from seismo.report.libraries import INSTALLED, STANDARD, of_functions
 from seismo.report.page.document import drawn, save
 from seismo.report.page.payload import counts, doubles, packed, shown
@@ -57,12 +58,14 @@ def changes_data(sides: Sides) -> tuple[dict[str, object], Columns]:
     paths, columns = tree.paths(len(rows))
     head: dict[str, object] = {
         "kind": "diff",
-        "facts": [[label, shown(said, 2_000)] for label, said in overview(old, new, found, OF_FUNCTIONS, _SIGNS)],
+        "facts": [
+            [label, shown(sentence, 2_000)] for label, sentence in overview(old, new, found, OF_FUNCTIONS, _SIGNS)
+        ],
         "timeless": without_times([*old, *new]),
         "runs": [len(old), len(new)],
         "names": [*(shown(row.key.qualname) for row in rows), SMALLER],
         "modules": [shown(row.key.module) for row in rows],
-        "places": [words.location(row.key.kind, shown(row.key.file), 0) for row in rows],
+        "places": [shown(place(row.key.kind, row.key.module, row.key.file, 0)) for row in rows],
         "states": [_state(row) for row in rows],
         "calls": [_plain(call_cells(row, _SIGNS)) for row in rows],
         "times": [_plain(time_cells(row, _SIGNS)) for row in rows],
@@ -107,7 +110,7 @@ class _Union:
     """The merged tree of several recordings, without regard to threads."""
 
     def __init__(self, numbers: dict[Any, int], bound: set[int]) -> None:
-        """Make an empty tree. numbers: of the functions by key. bound: those whose own time goes to callers."""
+        """Make an empty tree. numbers: of the functions by key. bound: those whose time is their callers'."""
         self._numbers = numbers
         self._bound = bound
         self._known: dict[tuple[int, int], int] = {}
@@ -120,7 +123,7 @@ class _Union:
         self._total_squares: list[float] = []
 
     def add(self, recording: Recording, side: int, runs: int, pace: float) -> None:
-        """Add one recording of a side with so many runs. pace: its duration divided by that of a mean run."""
+        """Add a recording. runs: the number of runs of its side. pace: its duration divided by that of a mean run."""
         tree = recording.tree
         functions = keys(recording)
         to: list[int] = []

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from seismo.escape import printable
 from seismo.report.facts import calls, clock, doubt, is_watch, losses, sources, time_taken, took, waited
+from seismo.report.function_names import COMPILED_BRIEFLY, is_compiled
 from seismo.report.words import number_of
 
 TYPE_CHECKING = False
@@ -11,6 +13,8 @@ if TYPE_CHECKING:
     from seismo.model.idle_threads import Idle
     from seismo.report.kind import Facts
     from seismo.report.words import Signs
+
+MOST_PACKAGES = 6  # packages that the note on compiled modules names
 
 
 def opening(recording: Recording, idle: Idle, signs: Signs) -> str:
@@ -68,11 +72,24 @@ def without_c(recording: Recording) -> str:
 
 
 def notes(recording: Recording) -> list[str]:
-    """Return a note if C functions were left out."""
+    """Return notes on C functions that were left out, and on compiled modules."""
     without = without_c(recording)
     if not without:
-        return []
+        return _compiled(recording)
     if recording.timeless:
         return ["C functions were left out (--c-functions all counts them)"]
     why = ", but makes every instruction slow on 3.11" if without == "default" else ""
     return [f"C functions were left out: their time is their callers' (--c-functions all records them{why})"]
+
+
+def _compiled(recording: Recording) -> list[str]:
+    """Return a note if functions of extension modules outside of the standard library were recorded."""
+    functions = recording.functions
+    rows = zip(functions["kind"], functions["module"], strict=True)
+    packages = sorted({module.partition(".")[0] for kind, module in rows if is_compiled(kind, module)})
+    if not packages:
+        return []
+    more = f" and {len(packages) - MOST_PACKAGES:,} more" if len(packages) > MOST_PACKAGES else ""
+    names = printable(", ".join(packages[:MOST_PACKAGES]))
+    what = f"{COMPILED_BRIEFLY}: functions of compiled modules ({names}{more})"
+    return [f"{what}; a call from one to another is not recorded, and its time is the caller's own"]

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from seismo.errors import UsageError, did_you_mean
 from seismo.escape import printable
 from seismo.report import words as text
-from seismo.report.calls.imports import IMPORT, imported_module
 from seismo.report.calls.sort_orders import ERRORS, ORDERS, in_order
+from seismo.report.function_names import fitted, place, shown_name
 from seismo.report.paper import ROOMY
 from seismo.report.waiting import LEAST, NOTABLE, WORDS, reasons
 
@@ -104,13 +104,11 @@ class FunctionCells:
 
     def name(self, row: int) -> str:
         """Return `module:qualname`, or `import module` for the body of an imported module."""
-        kind, module, qualname, file = (self.columns[name][row] for name in ("kind", "module", "qualname", "file"))
-        imported = imported_module(kind, module, qualname, file)
-        return printable(IMPORT + imported) if imported else text.function_name(kind, module, qualname)
+        return shown_name(*(self.columns[name][row] for name in ("kind", "module", "qualname", "file")))
 
     def where(self, row: int) -> str:
-        """Return `file.py:line`."""
-        return text.location(self.columns["kind"][row], self.columns["file"][row], self.columns["line"][row])
+        """Return `file.py:line`, or that it is a C function."""
+        return place(*(self.columns[name][row] for name in ("kind", "module", "file", "line")))
 
 
 class Column(NamedTuple):
@@ -223,16 +221,25 @@ def usual_columns(cells: FunctionCells, rows: Sequence[int], order: str, roomy: 
 
 
 def selected_rows(
-    functions: Table[FunctionRow], order: str, modules: Modules, tree: Table[NodeRow] | None = None
+    functions: Table[FunctionRow],
+    order: str,
+    modules: Modules,
+    tree: Table[NodeRow] | None = None,
+    times: str = "wall",
 ) -> list[int]:
-    """Return all rows that the modules' filter lets through, in one of ORDERS. tree: as in in_order()."""
-    calls, resumes, own = (functions[name] for name in ("calls", "resumes", "own_ns"))
+    """Return all rows that the modules' filter lets through, in one of ORDERS. tree: as in in_order().
+
+    With --thread, some functions never ran, and with --time wait, most never waited: both are left out.
+    """
+    about: tuple[str, ...] = ("calls", "resumes", "own_ns")
+    if times == "wait":
+        about = ("total_ns", "total_error_ns") if order == "total" else ("own_ns", "own_error_ns")
+    columns = [functions[name] for name in about]
     left_out = modules.left_out(functions)
     return [
         row
         for row in in_order(functions, order, tree)
-        if (calls[row] or resumes[row] or own[row])  # with --thread, others may never have run
-        and row not in left_out
+        if row not in left_out and any(column[row] for column in columns)
     ]
 
 
@@ -252,7 +259,7 @@ def write_functions(
     limit: how many rows, None for all, or 0 for the relevant ones. columns: names, or None for the default. tree: the
     recording's tree, for an order that needs it.
     """
-    rows = selected_rows(functions, order, modules, tree)
+    rows = selected_rows(functions, order, modules, tree, times)
     shown = rows[: _relevant(functions, rows, order, times)] if limit == 0 else rows[:limit]
     whole = whole_words(functions, times, known, paper.signs)
     remark = f" ({'; '.join(words for words in (modules.words(), whole) if words)})"
@@ -270,7 +277,7 @@ def write_functions(
         own = functions["own_ns"]
         rest = text.percent(sum(own[row] for row in rows[len(shown) :]), cells.whole_ns)
         more = text.number_of(len(rows) - len(shown), "more function")
-        what = "calls" if times == "calls" else "own time"
+        what = {"calls": "calls", "wait": "waiting"}.get(times, "own time")
         paper.line(
             (
                 f"  {paper.signs.cut} {more}, {rest or '0 %'} of the {what} ({paper.more_all})",
@@ -292,8 +299,8 @@ def whole_words(functions: Table[FunctionRow], times: str, known: Container[str]
     """Return what the percentages refer to: `100 % is 1.83 s of running`."""
     if times == "calls":
         return f"100 % is {text.number_of(sum(functions['calls']), 'call')}"
-    told = "ready" in known or "lock" in known or any(functions["wait_ns"])
-    where = "in functions" if not told else f"of {WORDS[times]}"
+    divided = "ready" in known or "lock" in known or any(functions["wait_ns"])
+    where = "in functions" if not divided else f"of {WORDS[times]}"
     return f"100 % is {text.duration(sum(functions['own_ns']), signs)} {where}"
 
 
@@ -347,10 +354,6 @@ def write_table(paper: Paper, cells: FunctionCells, rows: Sequence[int], columns
 
 
 def name_spans(cells: FunctionCells, row: int, width: int, style: str = "name") -> list[Span | str]:
-    """Return the name, and the file and line if they fit, in at most `width` columns."""
-    name, where = cells.name(row), cells.where(row)
-    if where and text.cells(name) + 2 + text.cells(where) <= width:
-        return [(name, style), "  ", (where, "quiet")]
-    if name.startswith(IMPORT):
-        return [(IMPORT + text.shorten(name.removeprefix(IMPORT), width - len(IMPORT), cells.signs), style)]
-    return [(text.shorten(name, width, cells.signs), style)]
+    """Return the name, and its place if it fits, in at most `width` columns."""
+    name, where = fitted(cells.name(row), cells.where(row), width, cells.signs)
+    return [(name, style), "  ", (where, "quiet")] if where else [(name, style)]

@@ -13,7 +13,7 @@ from seismo.report.facts import is_watch
 from seismo.report.gutter import Note, as_story, joined, noted
 from seismo.report.shown_functions import chosen_modules
 from seismo.report.story import share
-from seismo.report.waiting import told
+from seismo.report.waiting import known_waits
 
 if TYPE_CHECKING:
     from seismo.model import Recording
@@ -24,10 +24,10 @@ _SIGNS = text.Signs()
 
 
 def gutter(recording: Recording, file: str, options: Options) -> Story:
-    """Return the notes. file: the recording's."""
+    """Return a note for each function. file: the path of the recording."""
     by = options.time or usual_times(recording)
     shown = recording.timed(by)
-    cells = FunctionCells(shown.functions, _SIGNS, by, told(shown))
+    cells = FunctionCells(shown.functions, _SIGNS, by, known_waits(shown))
     cells.roomy = True
     functions = Functions(shown, cells)
     modules = chosen_modules(options)

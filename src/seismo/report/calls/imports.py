@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from array import array
 
+from seismo.report.function_names import imported_module
 from seismo.report.words import PYTHON, SYNTHETIC, C
 
 TYPE_CHECKING = False
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
 MODULES = ("importlib._bootstrap", "importlib._bootstrap_external", "runpy", "zipimport")
 FILES = tuple(f"<frozen {module}>" for module in MODULES)
 NAME = "<import system>"
-IMPORT = "import "  # the prefix for the body of a module
-BODY = "<module>"  # the qualified name of a module's body
 
 _WAITS = ("own_waiting_ns", "ready_ns", "lock_ns", "await_ns")
 _SUMS = ("calls", "resumes", "exceptions", "awaits", "own_ns", "own_running_ns", *_WAITS)
@@ -56,16 +55,10 @@ def import_system(recording: Recording) -> ImportSystem:
     return found
 
 
-def imported_module(kind: int, module: str, qualname: str, file: str) -> str:
-    """Return the module whose body the function is, or "" for other functions and for the main program."""
-    body = kind == PYTHON and qualname == BODY and module not in ("", "__main__", "__mp_main__")
-    return module if body and (not file.startswith("<") or file.startswith("<frozen ")) else ""
-
-
 def with_imports_as_one(recording: Recording) -> Table[FunctionRow]:
     """Return the table of functions with the import system's time on one row, that of its first function.
 
-    A C function keeps only its work for others. Rows from which everything moved have no calls and no time.
+    The rows of its other functions become empty. A C function keeps the calls that other code made.
     """
     system = import_system(recording)
     functions, tree = recording.functions, recording.tree

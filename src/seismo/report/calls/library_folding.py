@@ -6,12 +6,11 @@ back is shown below the fold.
 
 A Python function belongs to the owner of its file (seismo.report.libraries). C functions and the import system belong
 to their callers, so that `sorted` in the program's own code stays visible, and is a part of the library if a library
-calls it.
+calls it. Functions that Cython or mypyc compiled are the program's own if other modules of their package are.
 
 Nothing is folded if that would hide the subject of the recording: less than a tenth of the time would stay visible.
 Either one library's function took the rest, or hardly any time was under the program's own code. Waiting does not count
-here, since a server waits most of the time. An installed program (`-m black`) has no own code here, so that nothing of
-it is folded either.
+here, since a server waits most of the time.
 """
 
 from __future__ import annotations
@@ -20,6 +19,7 @@ from array import array
 from typing import TYPE_CHECKING
 
 from seismo.report import words as text
+from seismo.report.function_names import is_compiled
 from seismo.report.libraries import of_functions
 
 if TYPE_CHECKING:
@@ -45,9 +45,16 @@ WAITING = {
 
 _OWN, _LIBRARY, _CALLERS = 0, 1, 2  # the owner of a function
 # The position of a node: in own code, in a library called by own code, above both, or in a library that no own code
-# called. _STEPS has for each owner of a function the position of its node by that of the parent. Libraries are odd.
+# called. _STEPS has for each owner of a function the position of its node by that of the parent. Positions in libraries
+# are odd numbers.
 OWN, CALLED, TOP, BARE = 0, 1, 2, 3
 _STEPS = (bytes((OWN, OWN, OWN, OWN)), bytes((CALLED, CALLED, BARE, BARE)), bytes((OWN, CALLED, TOP, BARE)))
+
+
+def _package(module: str, file: str) -> str:
+    """Return the top-level package of a function; `python -m package` runs its file as `__main__`."""
+    parts = file.replace("\\", "/").split("/")
+    return parts[-2] if parts[-1] == "__main__.py" and len(parts) > 1 else module.partition(".")[0]
 
 
 def waiting_functions(functions: Table[FunctionRow]) -> set[int]:
@@ -83,6 +90,11 @@ class Folds:
         whose = bytearray((_CALLERS,)) * len(self._kinds)
         for row, library in of_functions(recording, python, installed=False).items():
             whose[row] = _LIBRARY if library else _OWN
+        files = recording.functions["file"]
+        own = {_package(self._modules[row], files[row]) for row in python if whose[row] == _OWN}
+        for row, (kind, module) in enumerate(zip(self._kinds, self._modules, strict=True)):
+            if is_compiled(kind, module) and module.partition(".")[0] in own:
+                whose[row] = _OWN
         return bytes(whose)
 
     def _leaves_enough(self, recording: Recording, whose: bytes) -> bool:

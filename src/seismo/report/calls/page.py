@@ -15,18 +15,19 @@ from seismo import progress
 from seismo.model.recording import TIMES
 from seismo.report import words
 from seismo.report.calls.functions import page_columns
-from seismo.report.calls.imports import IMPORT, ImportSystem, import_system, imported_module
 from seismo.report.calls.imports import NAME as IMPORT_SYSTEM
+from seismo.report.calls.imports import ImportSystem, import_system
 from seismo.report.calls.library_folding import Folds
 from seismo.report.calls.page_selection import NOT_SHOWN, Chosen
 from seismo.report.calls.paths import MOST, Paths
 from seismo.report.calls.sources import sources
 from seismo.report.calls.timeline import MOST_CALLS, page_trace, process_title
 from seismo.report.facts import command_line, header
+from seismo.report.function_names import IMPORT, imported_module, place
 from seismo.report.libraries import INSTALLED, STANDARD, of_functions
 from seismo.report.page.document import drawn, save
 from seismo.report.page.payload import counts, doubles, packed, shown
-from seismo.report.waiting import ELAPSED, reasons, told
+from seismo.report.waiting import ELAPSED, known_waits, reasons
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 OWN, INSTALLED_PACKAGE, STANDARD_LIBRARY, C_FUNCTION, OTHER = range(5)
 SMALLER = "smaller paths, left out of this page"
 IN_NOTEBOOK = 5_000  # most paths
-STAGES = 4  # of the making of a page, for progress
+STAGES = 4  # steps of making a page that are reported as progress
 CALLS_IN_NOTEBOOK = 50_000  # most calls of a trace: some hundred kB
 # A page in a frame takes the colour scheme of the element around it: that of JupyterLab's theme (and nbconvert's and
 # Notebook's), or of VS Code's. Elsewhere the system's applies.
@@ -63,9 +64,10 @@ def write_calls(
     threads: Sequence[str] = (),
     imports: bool = False,
 ) -> None:
-    """Write the page of a recording of calls: "cpu", "wall" or "wait" first; of some functions and threads alone.
+    """Write the page of a recording of calls, or of these functions and threads only.
 
-    Raise FormatError if it cannot be written, and UsageError if there is no such thread.
+    times: the kind of time that it shows first. Raises FormatError if the page cannot be written, and UsageError if
+    there is no such thread.
     """
     chosen = Chosen(recording, times, modules, threads, imports)
     save(os.fspath(path), calls_page(recording, title, times, chosen=chosen))
@@ -74,7 +76,7 @@ def write_calls(
 def calls_frame(recording: Recording) -> str:
     """Return the page as an element for a notebook: isolated, and with fewer paths since the notebook stores it.
 
-    An untrusted notebook drops the element and shows the text in it, which a browser that draws the element hides.
+    An untrusted notebook drops the element and shows the text inside it.
     """
     if not len(recording.tree):
         return ""
@@ -95,7 +97,7 @@ def calls_page(
     timeline: bool = True,
     most_calls: int = MOST_CALLS,
 ) -> str:
-    """Return the page as text. most: paths. timeline: include a trace of up to most_calls, if no other is beside it."""
+    """Return the page as text. most: paths. timeline: include the calls of a trace, up to most_calls."""
     title = title or command_line(recording) or "Calls"
     head, columns = calls_data(recording, times, most, chosen, most_calls if timeline else 0)
     progress.report("making the page: packing", 3, STAGES)
@@ -114,14 +116,15 @@ def calls_data(
     recording, pick = chosen.recording, chosen.pick
     functions = recording.functions
     signs = words.Signs()
-    known = told(recording)
+    known = known_waits(recording)
     progress.report("making the page: functions", 0, STAGES)
     columns = _function_columns(chosen)
     progress.report("making the page: paths", 1, STAGES)
     paths = Paths.of(recording, len(functions), most, chosen.left_out())
     columns |= paths.columns("t.")
     columns["t.thread"] = counts(paths.threads)
-    columns["t.function"] = counts(_renumbered(chosen, paths.functions))
+    numbers = chosen.numbers()
+    columns["t.function"] = counts(numbers[function] for function in paths.functions)
     progress.report("making the page: sources", 2, STAGES)
     texts, lines = sources(recording, chosen)
     columns |= lines
@@ -129,8 +132,9 @@ def calls_data(
         pick(functions[name]) for name in ("kind", "module", "qualname", "file", "line")
     )
     whose, groups, folded = _whose(recording, chosen.system)
-    names = [_import(*row) or row[2] for row in zip(kinds, modules, names, files, strict=True)]
-    # After the functions: the import system, which is a row of the table, and what is no row.
+    imported = [imported_module(*row) for row in zip(kinds, modules, names, files, strict=True)]
+    names = [IMPORT + module if module else name for module, name in zip(imported, names, strict=True)]
+    # The import system, a row of the table, follows the functions; entries that are no rows come last.
     system = [IMPORT_SYSTEM] if chosen.system.functions else []
     others = [SMALLER, *([NOT_SHOWN] if chosen.hidden else [])]
     head: dict[str, object] = {
@@ -138,14 +142,12 @@ def calls_data(
         "times": times,
         "timeless": recording.timeless,
         "table": page_columns(),
-        "told": bool(known) or any(functions["wait_ns"]),
+        "divided": bool(known) or any(functions["wait_ns"]),
         "facts": [[label, shown(sentence, 2_000)] for label, sentence in [*header(whole, signs), *chosen.facts]],
         "modules": _texts(modules),
         "names": [*_texts(names), *system, *others],
         "files": _texts(files),
-        "places": [
-            shown(words.location(kind, file, line)) for kind, file, line in zip(kinds, files, rows, strict=True)
-        ],
+        "places": [shown(place(*row)) for row in zip(kinds, modules, files, rows, strict=True)],
         "reasons": _reasons(chosen, known),
         "wholes": {times: sum(recording.timed(times).functions["own_ns"]) for times in TIMES},
         "folded": folded,
@@ -166,19 +168,13 @@ def calls_data(
     return head, columns
 
 
-def _renumbered(chosen: Chosen, functions: Iterable[int]) -> list[int]:
-    """Return the functions' numbers in the page, including the two that stand for others."""
-    to = chosen.numbers()
-    return [to[function] for function in functions]
-
-
 def _texts(texts: Iterable[str]) -> list[str]:
     known: dict[str, str] = {}
     return [known.get(text) or known.setdefault(text, shown(text)) for text in texts]
 
 
 def _function_columns(chosen: Chosen) -> Columns:
-    """Return what the table of functions shows, for each of the times that there are."""
+    """Return the columns of the table of functions, for each kind of time."""
     sums = chosen.sums(TIMES[0])
     columns: Columns = {name: counts(sums(name)) for name in ("calls", "resumes", "exceptions", "awaits")}
     columns["bound"] = counts(sums("lower_bound"))
@@ -190,12 +186,6 @@ def _function_columns(chosen: Chosen) -> Columns:
     return {f"f.{name}": column for name, column in columns.items()}
 
 
-def _import(kind: int, module: str, qualname: str, file: str) -> str:
-    """Return `import NAME` for the body of an imported module, and nothing for any other function."""
-    imported = imported_module(kind, module, qualname, file)
-    return IMPORT + imported if imported else ""
-
-
 def _reasons(chosen: Chosen, known: set[str]) -> list[str]:
     sums = chosen.sums(TIMES[0])
     rows = zip(*(sums(name) for name in ("wait_ns", "ready_ns", "lock_ns")), strict=True)
@@ -203,10 +193,9 @@ def _reasons(chosen: Chosen, known: set[str]) -> list[str]:
 
 
 def _whose(recording: Recording, system: ImportSystem) -> tuple[list[int], list[int], bool | None]:
-    """Return whose each function is, and of what it is a part where libraries are folded (library_folding.py).
+    """Return each function's owner, its group for folding (library_folding.py), and whether the page starts folded.
 
-    An imported module of a library begins a fold of its own, wherever it is. The last value: whether libraries are
-    folded at first, or None if there is nothing to fold.
+    The body of a library's module starts its own fold. The last value is None if there is nothing to fold.
     """
     functions = recording.functions
     kinds: list[Any] = functions["kind"].tolist()

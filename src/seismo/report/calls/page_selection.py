@@ -1,8 +1,8 @@
 """The selection for a page of calls: some threads, some functions.
 
-A function that is left out has no frame: what it called is below its own caller, as in the report's tree. Its own time
-is still in its caller's total. So that every sum over the tree stays what it was, that time is in a path of a function
-that stands for those that are left out, one below each caller: "filtered out", or the import system.
+A function that is left out has no frame: its callees are below its caller, as in the report's tree. Its own time is
+still in its caller's total, and all sums over the tree stay the same. For this, each caller of such functions has one
+path with their own time. That path belongs to a stand-in: "filtered out", or the import system.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Chosen:
             self.hidden |= set(range(len(functions))) - set(self.recording.tree["function"])
         self.kept = [row for row in range(len(functions)) if row not in self.hidden]
         self.all = numbers is None and not modules
-        self.facts = [("shown", _told(whole, numbers, modules))] if not self.all else []
+        self.facts = [("shown", _selection_words(whole, numbers, modules))] if not self.all else []
         if idle.threads:
             waited = f"waited for work for {words.duration(idle.ns, words.Signs())}, which no number here includes"
             self.facts.append(("idle", f"{words.number_of(idle.threads, 'thread')} {waited}"))
@@ -102,7 +102,7 @@ class Chosen:
         ]
 
 
-def _told(recording: Recording, threads: list[int] | None, modules: Modules) -> str:
+def _selection_words(recording: Recording, threads: list[int] | None, modules: Modules) -> str:
     only = []
     if threads is not None:
         only.append(f"only {words.number_of(len(threads), 'thread')}: {thread_names(recording, threads)}")

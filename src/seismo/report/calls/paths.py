@@ -146,7 +146,7 @@ class Paths:
             if cut
         }
         self.order, self.depths, self.functions = array("q"), array("q"), array("q")
-        self.extra: list[list[Any]] = []  # the sums of what is left out; `order` has -1 - its index
+        self.extra: list[list[Any]] = []  # sums of left-out paths; `order` refers to them by -1 - index
         waiting = [(node, 0) for node in reversed(roots)]
         while waiting:
             node, depth = waiting.pop()

@@ -52,18 +52,18 @@ def span_length(span: Span, ns: int, signs: Signs) -> str:
 
 def with_values(name: str, values: Mapping[str, object]) -> str:
     """Return a name with its values, escaped for display."""
-    said = [name, *(f"{name}={value!r}" for name, value in values.items())]
-    return printable(" ".join(said))
+    parts = [name, *(f"{name}={value!r}" for name, value in values.items())]
+    return printable(" ".join(parts))
 
 
-def said_within(paper: Paper, recording: Recording, window: Window, first: int, last: int) -> list[tuple[int, str]]:
+def events_within(paper: Paper, recording: Recording, window: Window, first: int, last: int) -> list[tuple[int, str]]:
     """Return the marks, counts, spans, collections and landmarks in a window, as times and words."""
     several = len(recording.threads) > 1
 
     def on(thread: int) -> str:
         return f" on {thread_name(recording, thread)}" if several else ""
 
-    found = [(row.time_ns, f"{_said(row)}{on(row.thread)}") for row in window.instants if row.kind in _SAID]
+    found = [(row.time_ns, f"{_instant_words(row)}{on(row.thread)}") for row in window.instants if row.kind in _NAMES]
     found += _of_spans(paper, recording, window)
     for pause in pauses(window.instants):
         took = text.duration(pause.end_ns - pause.start_ns, paper.signs) if pause.end_ns >= 0 else "end not seen"
@@ -77,16 +77,16 @@ def said_within(paper: Paper, recording: Recording, window: Window, first: int, 
     return found
 
 
-_SAID = {"mark": "mark", "counter": "count"}
+_NAMES = {"mark": "mark", "counter": "count"}
 
 
-def _said(row: InstantRow) -> str:
+def _instant_words(row: InstantRow) -> str:
     """Return a mark or a count in words."""
     data = row.data
     if row.kind == "counter" and isinstance(data, dict) and set(data) == {"value"}:
         return f"count {printable(row.name)} = {printable(repr(data['value']))}"
     values = data if isinstance(data, dict) else {} if data is None else {"value": data}
-    return f"{_SAID[row.kind]} {with_values(row.name, values)}"
+    return f"{_NAMES[row.kind]} {with_values(row.name, values)}"
 
 
 def _of_spans(paper: Paper, recording: Recording, window: Window) -> list[tuple[int, str]]:

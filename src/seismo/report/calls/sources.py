@@ -1,10 +1,10 @@
-"""The sources in the page of calls: those of the functions with most of the time, up to a size."""
+"""The sources of functions for pages: in a page of calls those with most of the time, up to a size."""
 
 from __future__ import annotations
 
 import inspect
 import tokenize
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from seismo.report.page.payload import counts, doubles, shown
 from seismo.report.sources import Sources
@@ -26,28 +26,32 @@ _LINE = 300  # most characters of one line
 def sources(recording: Recording, chosen: Chosen) -> tuple[dict[str, object], Columns]:
     """Return the sources by function for the head of a page, and the columns of their lines."""
     numbers = chosen.numbers()
-    functions = recording.functions
-    kinds, files, firsts, names = (functions[name] for name in ("kind", "file", "line", "qualname"))
     read = Sources(recording)
     found: dict[str, object] = {}
     known_of: set[int] = set()
     room = ROOM
     for function in _hottest(recording):
-        file, first = files[function], firsts[function]
-        if kinds[function] != PYTHON or not file or first < 1 or function in chosen.hidden:
+        source = None if function in chosen.hidden else source_of(recording, read, function)
+        if source is None:
             continue
-        source = read.of(file)
-        lines = block(source.lines, first, names[function])
-        kept = [shown(line.expandtabs(), _LINE) for line in lines[:LONGEST]]
-        room -= sum(map(len, kept))
+        room -= sum(map(len, source["lines"]))
         if room < 0 or len(found) >= MOST:
             break
         known_of.add(function)
-        more, problem = len(lines) - len(kept), source.problem
-        if not lines and not problem:
-            problem = "the file has no such line: it has changed since"
-        found[str(numbers[function])] = {"first": first, "lines": kept, "more": more, "problem": shown(problem)}
+        found[str(numbers[function])] = source
     return found, _lines(recording, known_of, numbers)
+
+
+def source_of(recording: Recording, read: Sources, function: int) -> dict[str, Any] | None:
+    """Return the first lines of a function, the number of the others, and a problem; None if it has no source."""
+    kind, file, first, name = (recording.functions[column][function] for column in ("kind", "file", "line", "qualname"))
+    if kind != PYTHON or not file or first < 1:
+        return None
+    source = read.of(file)
+    lines = block(source.lines, first, name)
+    kept = [shown(line.expandtabs(), _LINE) for line in lines[:LONGEST]]
+    problem = source.problem if lines or source.problem else "the file has no such line: it has changed since"
+    return {"first": first, "lines": kept, "more": len(lines) - len(kept), "problem": shown(problem)}
 
 
 def _hottest(recording: Recording) -> list[int]:

@@ -19,12 +19,13 @@ from seismo.report.calls.options import usual_times
 from seismo.report.calls.sources import block
 from seismo.report.calls.tree import CallTree, Limits, Rest, open_tree, shown_items, tree_remarks, tree_title
 from seismo.report.facts import command_line, cpu_ns, header, is_watch, losses, thread_count, unended, wall_ns
+from seismo.report.function_names import is_compiled
 from seismo.report.libraries import of_functions
 from seismo.report.shown_functions import Modules, chosen_modules
 from seismo.report.sources import Sources
 from seismo.report.story import Name, Row, Section, Story, facts_section, falling, next_section, rounded, share
 from seismo.report.story.steps import Steps, option
-from seismo.report.waiting import told
+from seismo.report.waiting import known_waits
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -56,6 +57,7 @@ class Functions:
         return {
             "function": self.called(row),
             "kind": KINDS.get(kind, "synthetic"),
+            "compiled": is_compiled(kind, module),
             "module": module,
             "qualname": name,
             "file": self.sources.path(file) if kind == text.PYTHON else "",
@@ -103,12 +105,12 @@ def story(recording: Recording, file: str, most: int, options: Options) -> Story
     modules = chosen_modules(options)
     steps = Steps(recording, file)
     shown = without_idle(recording)[0].timed(by)
-    known = told(shown)
+    known = known_waits(shown)
     table = shown.functions if options.imports else with_imports_as_one(shown)
     cells = FunctionCells(table, _SIGNS, by, known)
     cells.roomy = True
     functions = Functions(shown, cells)
-    rows = selected_rows(table, "own", modules)
+    rows = selected_rows(table, "own", modules, times=by)
     sections = [facts_section(header(recording, _SIGNS))]
     watch = is_watch(recording)
     if not watch:  # a watch records no callers, so that its tree is flat

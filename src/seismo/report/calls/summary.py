@@ -7,23 +7,20 @@ from __future__ import annotations
 
 from seismo.escape import printable
 from seismo.report.calls.facts import without_c
-from seismo.report.calls.imports import IMPORT, imported_module, with_imports_as_one
+from seismo.report.calls.imports import with_imports_as_one
 from seismo.report.calls.sort_orders import ranked
 from seismo.report.colours import written
 from seismo.report.facts import filter_words, time_taken
+from seismo.report.function_names import COMPILED, fitted, place, shown_name
 from seismo.report.summary_lines import indented, lost_lines
 from seismo.report.waiting import ELAPSED
 from seismo.report.words import (
     Signs,
     aligned,
     calls,
-    cells,
     error,
-    function_name,
-    location,
     right,
     share,
-    shorten,
     time,
     width_of,
     wrapped,
@@ -31,7 +28,6 @@ from seismo.report.words import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from typing import TextIO
 
     from seismo.model import FunctionRow, Recording, Table
@@ -71,42 +67,25 @@ def _lines(recording: Recording, path: str, signs: Signs, width: int) -> list[St
 
 
 def _table(recording: Recording, functions: Table[FunctionRow], signs: Signs, width: int, most: int) -> list[Styled]:
+    """Return the table of the top functions. Without times, its own times hold calls."""
     own, errors, all_calls = functions["own_ns"], functions["own_error_ns"], functions["calls"]
-    whole = sum(own)
+    whole, timeless = sum(own), recording.timeless
     shown = ranked(functions, "own_ns")[:most]
     counts = [calls(all_calls[row], bool(functions["lower_bound"][row]), signs) for row in shown]
     widest = max(len("calls"), *map(len, counts))
-    if recording.timeless:
-        return _counts(functions, signs, width, shown, counts)
     doubts = [error(errors[row], own[row], signs) for row in shown]
     apart = 7 if any(doubts) else 0
-    lines = [(f"{'own  ':>8} {'':{apart}}{'own %':>7}  {'calls':>{widest}}  function", "quiet")]
+    titles = f"{'calls %':>7}" if timeless else f"{'own  ':>8} {'':{apart}}{'own %':>7}"
+    lines = [(f"{titles}  {'calls':>{widest}}  function", "quiet")]
     for row, number, doubt in zip(shown, counts, doubts, strict=True):
-        head = f"{right(aligned(time(own[row], errors[row], signs)), 8)} {doubt:<{apart}}"
-        head += f"{share(own[row], errors[row], whole):>7}  "
-        head += f"{number:>{widest}}  "
-        lines.append((head + _named(functions, row, width - len(head), width > 80, signs), ""))
-    return lines
-
-
-def _counts(
-    functions: Table[FunctionRow], signs: Signs, width: int, shown: Sequence[int], counts: Sequence[str]
-) -> list[Styled]:
-    """Return the table of a recording without times: by calls."""
-    all_calls = functions["calls"]
-    whole = sum(all_calls)
-    widest = max(len("calls"), *map(len, counts))
-    lines = [(f"{'calls %':>7}  {'calls':>{widest}}  function", "quiet")]
-    for row, number in zip(shown, counts, strict=True):
-        head = f"{share(all_calls[row], 0.0, whole):>7}  {number:>{widest}}  "
+        head = "" if timeless else f"{right(aligned(time(own[row], errors[row], signs)), 8)} {doubt:<{apart}}"
+        head += f"{share(own[row], errors[row], whole):>7}  {number:>{widest}}  "
         lines.append((head + _named(functions, row, width - len(head), width > 80, signs), ""))
     return lines
 
 
 def _named(functions: Table[FunctionRow], row: int, room: int, roomy: bool, signs: Signs) -> str:
     kind, module, qualname, file = (functions[name][row] for name in ("kind", "module", "qualname", "file"))
-    imported = imported_module(kind, module, qualname, file)
-    name = printable(IMPORT + imported) if imported else function_name(kind, module, qualname)
-    where = location(kind, file, functions["line"][row])
-    fits = where and roomy and cells(name) + 2 + cells(where) <= room
-    return f"{name}  {where}" if fits else shorten(name, room, signs)
+    where = place(kind, module, file, functions["line"][row])
+    shown = fitted(shown_name(kind, module, qualname, file), where if roomy or where == COMPILED else "", room, signs)
+    return "  ".join(filter(None, shown))

@@ -16,7 +16,7 @@ from seismo.report.calls.imports import with_imports_as_one
 from seismo.report.calls.tree import Limits, write_tree
 from seismo.report.facts import is_watch, thread_count, write_opening
 from seismo.report.shown_functions import Modules
-from seismo.report.waiting import ELAPSED, told
+from seismo.report.waiting import ELAPSED, known_waits
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -53,7 +53,7 @@ def write_report(paper: Paper, recording: Recording, view: View) -> None:
         names = thread_names(recording, chosen)
         paper.line((f"only {text.number_of(len(chosen), 'thread')}: {names}", "quiet"))
     paper.flush()
-    known = told(recording)
+    known = known_waits(recording)
     shown = active.timed(view.times)
     threads = thread_count(recording) if chosen is None else len(chosen)
     if threads > 1 or chosen is not None:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from seismo.report.calls.paths import Columns
 
 MOST_CALLS = 500_000  # in a page: some megabytes
-MOST_SAID = 20_000
+MOST_EVENTS = 20_000
 _DRAWN = {"mark", "counter", "begin", "end", "collect", "collected"}
 _OF_READING = CallFlags.BEFORE | CallFlags.AFTER
 
@@ -72,7 +72,7 @@ def waiting(recording: Recording) -> list[bool]:
     return [2 * wait > own for own, wait in zip(tree["own_ns"], tree["wait_ns"], strict=True)]
 
 
-def said(recording: Recording, start_ns: int = 0, end_ns: int = FOREVER) -> dict[str, Any]:
+def program_events(recording: Recording, start_ns: int = 0, end_ns: int = FOREVER) -> dict[str, Any]:
     """Return marks, spans, counts and the collector's pauses of a window, the number left out, and gaps.
 
     This reads that part of the journal, so a long trace is requested in pieces. Processes number their spans
@@ -93,10 +93,10 @@ def said(recording: Recording, start_ns: int = 0, end_ns: int = FOREVER) -> dict
                 "value": _value(row.data) if row.kind == "counter" else None,
                 "text": shown(_spelled(row.data)),
             }
-            for row in found[:MOST_SAID]
+            for row in found[:MOST_EVENTS]
         ],
-        "left": max(0, len(found) - MOST_SAID),
-        "gaps": [{"thread": row.thread, "start": row.start_ns, "end": row.end_ns} for row in window.gaps[:MOST_SAID]],
+        "left": max(0, len(found) - MOST_EVENTS),
+        "gaps": [{"thread": row.thread, "start": row.start_ns, "end": row.end_ns} for row in window.gaps[:MOST_EVENTS]],
     }
 
 
@@ -155,7 +155,7 @@ def page_trace(recording: Recording, chosen: Chosen, most: int = MOST_CALLS) -> 
         "c.flags": counts(int(flags) & ~int(_OF_READING) for flags in pick("flags")),
         "c.waits": counts(int(waits[node]) if 0 <= node < len(waits) else 0 for node in nodes),
     }
-    return _of_threads({**threads(recording), **said(recording)}, threads_of, deepest), columns
+    return _of_threads({**threads(recording), **program_events(recording)}, threads_of, deepest), columns
 
 
 def _shown(rows: Table[CallRow], hidden: Collection[int], threads_of: Mapping[int, int]) -> tuple[list[int], list[int]]:

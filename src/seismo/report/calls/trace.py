@@ -64,7 +64,7 @@ def _known(recording: Recording) -> tuple[Table[CallRow], list[GapRow], list[str
 
 
 def imports(recording: Recording) -> list[InstantRow]:
-    """Return the imported modules, that with the longest import first, including what it imports."""
+    """Return the imported modules, the slowest first. The time of a module includes its own imports."""
     rows = [row for row in landmarks(recording, _known(recording)[0]) if row.kind == "import"]
     return sorted(rows, key=lambda row: -row.data["took_ns"])
 
@@ -95,9 +95,9 @@ def _write_hosts(paper: Paper, recording: Recording) -> None:
     systems = hosts(recording)
     for host in systems[1:]:
         bound = difference_ns(systems[0], host)
-        told = f"by up to {text.duration(bound, paper.signs)}" if bound else "by an unknown time"
+        bound_words = f"by up to {text.duration(bound, paper.signs)}" if bound else "by an unknown time"
         names = f"{printable(systems[0].name)} and {printable(host.name)}"
-        paper.line((f"clocks: those of {names} may differ {told}", "warning"))
+        paper.line((f"clocks: those of {names} may differ {bound_words}", "warning"))
 
 
 def _write_longest(paper: Paper, recording: Recording, found: Longest) -> None:
@@ -136,11 +136,11 @@ def _write_spans(paper: Paper, recording: Recording) -> None:
     for row in rows[:LONGEST]:
         span = row.span
         lead = f"{text.aligned(span_length(span, row.took_ns, signs)):>10}  at {span.start_ns / 1e9:,.6f} s  "
-        said = [] if span.end_ns >= 0 else ["still open"]
-        said += [f"left by {printable(span.error)}"] if span.error else []
+        left = [] if span.end_ns >= 0 else ["still open"]
+        left += [f"left by {printable(span.error)}"] if span.error else []
         if row.number > 1:
-            said.append(f"{row.number:,} in all: {text.duration(row.all_ns, signs)}")
-        more = f"  {', '.join(said)}" if said else ""
+            left.append(f"{row.number:,} in all: {text.duration(row.all_ns, signs)}")
+        more = f"  {', '.join(left)}" if left else ""
         room = max(12, paper.width - text.cells(lead) - text.cells(more))
         shown = text.beginning(with_values(span.name, span.values), room, signs)
         paper.line((lead, "quiet"), (shown, "name"), (more, "quiet"))

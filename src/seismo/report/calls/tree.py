@@ -36,9 +36,10 @@ from seismo.model.enums import BEFORE_START, LOWER_BOUND
 from seismo.model.idle_threads import Idle
 from seismo.report import words as text
 from seismo.report.calls.functions import FunctionCells, name_spans
-from seismo.report.calls.imports import IMPORT, ImportSystem, import_system
+from seismo.report.calls.imports import ImportSystem, import_system
 from seismo.report.calls.library_folding import Folds
 from seismo.report.facts import filter_words
+from seismo.report.function_names import IMPORT
 from seismo.report.paper import ROOMY
 from seismo.report.waiting import LEAST, NOTABLE
 
@@ -390,7 +391,7 @@ def tree_title(tree: CallTree) -> str:
 def write_tree(
     paper: Paper, recording: Recording, modules: Modules, limits: Limits, all_threads: int = 1, idle: Idle = NOT_IDLE
 ) -> None:
-    """Write the call tree with its heading. recording: with so many (`all_threads`) threads combined."""
+    """Write the call tree with its heading. all_threads: the number of threads that it combines."""
     tree = CallTree(recording, modules, limits)
     open_tree(tree, limits)
     remarks = [f"{paper.signs.hot} hot path", *tree_remarks(tree, modules, all_threads)]

@@ -21,7 +21,7 @@ SHOWN = 20
 
 
 def write_verified(paper: Paper, recording: Recording, file: str) -> int:
-    """Write whether they agree, or which nodes differ. Return 1 if any differs.
+    """Write whether the journal and the tree agree, and which nodes differ. Return 1 if any differs.
 
     Raises UsageError if the recording has no journal.
     """
@@ -55,13 +55,13 @@ def write_verified(paper: Paper, recording: Recording, file: str) -> int:
     paper.line(f"the journal differs from the tree on {len(differ):,} of {text.number_of(len(tree), 'path')}")
     for node in differ[:SHOWN]:
         row = recording.functions[tree.numbers("function")[node]]
-        said = ", ".join(
+        recorded = ", ".join(
             f"{name} {a[node]:,}, in the tree {b[node]:,}"
             for name, a, b in zip(("calls", "resumes", "exceptions"), counts, kept, strict=True)
             if a[node] != b[node]
         )
         name = text.function_name(row.kind, row.module, row.qualname)
-        paper.line(f"  node {node}, {text.shorten(name, 40, paper.signs)}: {said}")
+        paper.line(f"  node {node}, {text.shorten(name, 40, paper.signs)}: {recorded}")
     if len(differ) > SHOWN:
         paper.line(f"  and {len(differ) - SHOWN:,} more")
     return 1
@@ -94,14 +94,14 @@ def _wrong(recording: Recording, counted: list[int], kept: list[int], left_out: 
     """Return the nodes, then the threads (after the nodes), below which the counts do not add up to the tree's."""
     tree = recording.tree
     size, parents, threads = len(tree), tree.numbers("parent"), tree.numbers("thread")
-    missing, said = [0] * len(left_out), left_out.tolist()
+    missing, recorded = [0] * len(left_out), left_out.tolist()
     wrong = []
     folds = "paths-folded" in recording.losses["kind"]  # counted under one node, but left out elsewhere in the tree
     for node in range(size - 1, -1, -1):
         lacks = kept[node] - counted[node]
-        if lacks < 0 or (missing[node] < said[node] and not folds):
+        if lacks < 0 or (missing[node] < recorded[node] and not folds):
             wrong.append(node)
         above = parents[node] if parents[node] >= 0 else size + threads[node]
         missing[above] += missing[node] + lacks
-        said[above] += said[node]
-    return wrong + [place for place in range(size, len(said)) if missing[place] != said[place]]
+        recorded[above] += recorded[node]
+    return wrong + [place for place in range(size, len(recorded)) if missing[place] != recorded[place]]

@@ -19,7 +19,7 @@ from seismo.errors import UsageError
 from seismo.model.enums import CallFlags
 from seismo.model.recording import FOREVER
 from seismo.report import words as text
-from seismo.report.calls.program_marks import said_within, thread_name
+from seismo.report.calls.program_marks import events_within, thread_name
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -190,14 +190,14 @@ class _Writer:
             self.limit -= 1
         bounds = [bound for bound in (row.start_bound_ns, row.end_bound_ns) if bound > 0]
         bound = f"{signs.error}{text.duration(max(bounds), signs)}" if bounds else ""
-        said = how_left(row.flags)
+        remarks = how_left(row.flags)
         if CallFlags.RESUMED in row.flags:
-            said.insert(0, "resumed")
+            remarks.insert(0, "resumed")
         if line.number > 1:
-            said.insert(0, f"{signs.times} {line.number:,}")
+            remarks.insert(0, f"{signs.times} {line.number:,}")
         if place:
-            said.append(place)
-        more = f"  {', '.join(said)}" if said else ""
+            remarks.append(place)
+        more = f"  {', '.join(remarks)}" if remarks else ""
         length = text.aligned(took(row, line.busy_ns, signs))
         lead = f"{started(row, signs):>16}  {length:>12}  {bound:>9}  "
         room = max(12, self.paper.width - text.cells(lead) - text.cells(more))
@@ -269,8 +269,8 @@ def write_window(paper: Paper, recording: Recording, around: str, span: str | No
             paper.line((f"and {text.number_of(writer.left_out, 'line')} more ({paper.more})", "quiet"))
     if around == END:
         first, last = min((row.start_ns for window in windows for row in window.calls), default=0), FOREVER
-    said = sorted({line for window in windows for line in said_within(paper, recording, window, first, last)})
-    _write_said(paper, said, around == END)
+    events = sorted({line for window in windows for line in events_within(paper, recording, window, first, last)})
+    _write_events(paper, events, around == END)
     _write_rest(paper, recording, windows)
 
 
@@ -284,14 +284,14 @@ def _streams(windows: list[Window]) -> Iterator[tuple[int, dict[int, CallRow]]]:
             yield thread, rows
 
 
-def _write_said(paper: Paper, said: list[tuple[int, str]], at_end: bool) -> None:
+def _write_events(paper: Paper, events: list[tuple[int, str]], at_end: bool) -> None:
     """Write lines with their times, the last ones if `at_end`, else the first."""
-    left_out = len(said[LINES:])
-    if said:
+    left_out = len(events[LINES:])
+    if events:
         paper.line()
     if left_out and at_end:
         paper.line((f"{text.number_of(left_out, 'line')} before these are left out", "quiet"))
-    for time, words in said[-LINES:] if at_end else said[:LINES]:
+    for time, words in events[-LINES:] if at_end else events[:LINES]:
         paper.line(f"{time / 1e9:>14,.6f} s  {words}")
     if left_out and not at_end:
         paper.line((f"and {text.number_of(left_out, 'line')} more: choose a shorter --window", "quiet"))

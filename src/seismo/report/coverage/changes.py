@@ -84,10 +84,10 @@ def _described(side: Sequence[Recording]) -> str:
     for recording in side:
         files, lines = recording.functions["file"], recording.lines
         numbers.append(len({(files[one], line) for one, line in zip(lines["function"], lines["line"], strict=True)}))
-    said = f"{len(side):,} runs, " if len(side) > 1 else ""
+    description = f"{len(side):,} runs, " if len(side) > 1 else ""
     program = command_line(side[0])
     noun = "line" if max(numbers) == 1 else "lines"
-    return f"{said}{ranged((min(numbers), max(numbers)))} {noun} ran" + (f": {program}" if program else "")
+    return f"{description}{ranged((min(numbers), max(numbers)))} {noun} ran" + (f": {program}" if program else "")
 
 
 def _write(paper: Paper, title: str, places: Sequence[_Place], limit: int | None) -> None:

@@ -24,7 +24,7 @@ INDEPENDENCE = {"shown": "MC/DC shown", "refuted": "MC/DC missing", "unknown": "
 def seen_text(operand: Operand, exact: bool) -> str:
     """Return the outcomes: `true 12, false never`, or a note if the branches do not show them."""
     if operand.true is None or operand.false is None:
-        return "not told"
+        return "unknown"
     words = []
     for name, number in (("true", operand.true), ("false", operand.false)):
         if number:

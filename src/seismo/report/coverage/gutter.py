@@ -19,7 +19,7 @@ CONTEXTS = 5  # most contexts in a note
 
 
 def gutter(kind: Coverage, recording: Recording, file: str) -> Story:
-    """Return the notes. file: the recording's."""
+    """Return a note for each line with code. file: the path of the recording."""
     report, settings = kind.analysis(recording)
     words = total_text(report.totals, settings.precision) if report.files else nothing_text(report)
     files = (noted_file(one.absolute, _CHANGED if one.changed else "", _notes(one)) for one in report.files)

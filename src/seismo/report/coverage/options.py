@@ -55,8 +55,7 @@ def add(parser: ArgumentParser) -> None:
 
 def add_settings(add: Callable[..., object]) -> None:
     """Declare the options for coverage settings. add: add_argument() of a parser or group."""
-    said = "use this settings file instead of the recording's settings"
-    add("--rcfile", metavar="FILE", help=said)
+    add("--rcfile", metavar="FILE", help="use this settings file instead of the recording's settings")
     add(
         "--no-config",
         action="store_true",
@@ -66,9 +65,9 @@ def add_settings(add: Callable[..., object]) -> None:
 
 def say_settings(settings: Settings) -> None:
     """Print on stderr which settings are used, unless all are defaults."""
-    from seismo.coverage.recorded_settings import settings_text as said
+    from seismo.coverage.recorded_settings import settings_text
 
-    words = said(settings)
+    words = settings_text(settings)
     if words:
         print(f"seismo: settings: {printable(words)}", file=sys.stderr)
 

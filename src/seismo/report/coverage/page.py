@@ -65,8 +65,8 @@ def write_coverage(
     head = index_data(report, files, title, precision, facts)
     numbered = progress.over("writing files", enumerate(files), len(files))
     parts = ((f"file-{number}", file_data(file)) for number, file in numbered)
-    said = f"{title}: {report.totals.percent_text(precision)}%"
-    save(index, drawn_in_parts(said, "coverage", head, parts))
+    caption = f"{title}: {report.totals.percent_text(precision)}%"
+    save(index, drawn_in_parts(caption, "coverage", head, parts))
     ignore = os.path.join(target, ".gitignore")
     if not os.path.exists(ignore):
         save(ignore, "# Made by seismo.\n*\n")
@@ -76,7 +76,7 @@ def write_coverage(
 def write_by_settings(
     report: CoverageReport, settings: Settings, folder: str | os.PathLike[str], facts: Sequence[tuple[str, str]] = ()
 ) -> str:
-    """Write the page as write_coverage() does, with settings for pages, or else those for all reports."""
+    """Write the page by coverage.py's settings for HTML reports; those for all reports are their defaults."""
 
     def either(html: bool | None, otherwise: bool) -> bool:
         return otherwise if html is None else html

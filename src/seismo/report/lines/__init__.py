@@ -51,9 +51,9 @@ class Lines(Kind):
 
     def changes(self, paper: Paper | None, sides: Sides, files: tuple[list[str], list[str]], limit: int | None) -> str:
         from seismo.model.difference import difference_of_lines
-        from seismo.report.changes import OF_LINES, tell
+        from seismo.report.changes import OF_LINES, show_changes
 
-        return tell(paper, sides, difference_of_lines(*sides), OF_LINES, files, limit)
+        return show_changes(paper, sides, difference_of_lines(*sides), OF_LINES, files, limit)
 
 
 KIND = Lines()

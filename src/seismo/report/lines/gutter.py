@@ -23,7 +23,7 @@ _DETAILS = ("inner", "each", "awaiting")
 
 
 def gutter(recording: Recording, file: str, options: Options) -> Story:
-    """Return the notes. file: the recording's."""
+    """Return a note for each line. file: the path of the recording."""
     modules = chosen_modules(options)
     view = LinesView(order="own", modules=modules, times=options.time or ELAPSED)
     program, view, _ = shown_program(recording, view, _SIGNS)

@@ -60,7 +60,7 @@ def lines_data(recording: Recording, times: str = ELAPSED) -> tuple[dict[str, ob
         "files": [_file(file, room, chosen) for file in files],
         "modules": [shown(one.module) for one in functions],
         "names": [shown(one.qualname) for one in functions],
-        "places": [shown(words.location(PYTHON, one.file, one.line)) for one in functions],
+        "places": [shown(words.location(one.file, one.line)) for one in functions],
     }
     columns = _function_columns(files, functions)
     for one in there:
@@ -113,9 +113,9 @@ def _line_columns(program: TimedProgram, functions: Sequence[TimedFunction], hea
     number_of = {one.id: number for number, one in enumerate(functions)}
     lines = program.lines
     why = [reasons(one.wait_ns, one.ready_ns, one.lock_ns, program.known) if one.wait_ns else "" for one in lines]
-    said = sorted(set(why))
-    place = {words_: number for number, words_ in enumerate(said)}
-    head["reasons"] = said
+    texts = sorted(set(why))
+    place = {words_: number for number, words_ in enumerate(texts)}
+    head["reasons"] = texts
     instructions = [(row, *one) for row, line in enumerate(lines) for one in line.instructions]
     head["instructions"] = [shown(text, _INSTRUCTION) or "?" for _, _, text, _ in instructions]
     return {

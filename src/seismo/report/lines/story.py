@@ -89,7 +89,7 @@ def story(recording: Recording, file: str, most: int, options: Options) -> Story
 
 
 def shown_program(recording: Recording, view: LinesView, signs: Signs) -> tuple[TimedProgram, LinesView, str]:
-    """Return the shown part of a recording; the view with its order chosen; and in words what is hidden."""
+    """Return the shown part of a recording; the view with its order chosen; and a remark on what is hidden."""
     recording = recording.timed(view.times)
     program = timed_program(recording, view.modules.left_out(recording.functions) if view.modules else ())
     hidden = "" if view.libraries else library_words(program.library_times(), program.whole_ns, signs)
@@ -152,7 +152,7 @@ def line_data(line: TimedLine, program: TimedProgram) -> dict[str, Any]:
 
 
 def tables(program: TimedProgram, view: LinesView, hidden: str, signs: Signs, roomy: bool = True) -> Iterator[Section]:
-    """Yield the sections of a report: single lines of all files, then functions. hidden: what is not shown."""
+    """Yield the sections of a report: single lines of all files, then functions. hidden: a remark on the rest."""
     cells = LineCells(signs, program.whole_ns, program.notable_ns, program.known, roomy)
     yield _lines(program, view, hidden, cells)
     yield _functions(program, view, cells)
@@ -177,7 +177,7 @@ def _lines(program: TimedProgram, view: LinesView, hidden: str, cells: LineCells
     for place, (line, numbers) in enumerate(zip(shown, texts, strict=True)):
         function, file = line.function, files[line.function.id]
         source = "" if file.source.problem else file.source.text(line.number).strip()
-        where = text.location(text.PYTHON, function.file, line.number)
+        where = text.location(function.file, line.number)
         data = {
             "file": file.path,
             "line": line.number,
@@ -237,7 +237,7 @@ def _functions(program: TimedProgram, view: LinesView, cells: LineCells) -> Sect
         }
         names = [
             Name(text.function_name(text.PYTHON, function.module, function.qualname)),
-            Name(text.location(text.PYTHON, function.file, function.line)),
+            Name(text.location(function.file, function.line)),
         ]
         largest = shown[0].own_ns
         weight = falling(0.7, place, function.own_ns / largest if largest > 0 else 0)

@@ -64,7 +64,7 @@ def _lines(recording: Recording, signs: Signs, width: int) -> list[Styled]:
     if shown:
         lines.append((grid.head + "line", "quiet"))
     for row, numbers in zip(shown, texts, strict=True):
-        place = location(0, functions["file"][row.function], row.line)
+        place = location(functions["file"][row.function], row.line)
         name = printable(functions["qualname"][row.function])
         room = grid.room - cells(place) - 2
         lines.append((grid.line(numbers) + place + (f"  {name}" if cells(name) <= room else ""), ""))

@@ -86,7 +86,7 @@ def _inner(function: TimedFunction) -> float:
 
 
 def _entries(file: TimedFile, function: TimedFunction) -> list[tuple[int, TimedLine | None]]:
-    """Return the lines of a function by number, each with what ran at it: None, or several items if it has lambdas."""
+    """Return the numbered lines of a function: timed, None if it did not run, or several if it has lambdas."""
     first, last = function.span()
     if not file.source.lines or function.qualname == "<module>":  # only those lines of a module that ran
         numbers = sorted({*function.lines, *(number for small in function.small for number in small.lines)})

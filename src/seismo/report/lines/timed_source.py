@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from seismo.report.libraries import file_key, libraries
 from seismo.report.sources import Source, Sources
-from seismo.report.waiting import NOTABLE, told
+from seismo.report.waiting import NOTABLE, known_waits
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator
@@ -152,7 +152,7 @@ class TimedProgram:
 def timed_program(recording: Recording, left_out: Container[int] = ()) -> TimedProgram:
     """Return the recording's lines by file and function, most time first. left_out: functions not to show."""
     functions: dict[int, TimedFunction] = {}
-    program = TimedProgram([], [], 0.0, 0.0, recording.times, frozenset(told(recording)))
+    program = TimedProgram([], [], 0.0, 0.0, recording.times, frozenset(known_waits(recording)))
     table = recording.functions
     kinds, modules, names, files, first = (table[name] for name in ("kind", "module", "qualname", "file", "line"))
     for row in recording.lines:

@@ -86,7 +86,7 @@ class Cells:
         return f"{self.signs.about if group.approximate and number else ''}{number:,}"
 
     def some(self, number: int, group: ObjectGroup) -> str:
-        """Return the same, or nothing for 0."""
+        """Return a count, or "" for 0."""
         return self.count(number, group) if number else ""
 
     def died(self, group: ObjectGroup) -> str:
@@ -94,7 +94,7 @@ class Cells:
         return f"{self.died_at}{group.died:,}" if self.died_at else self.count(group.died, group)
 
     def live(self, group: ObjectGroup) -> str:
-        """Return the number alive at the end, or nothing for 0, unless there may be some."""
+        """Return the number alive at the end, or "" if there are surely none."""
         return f"{self.live_at}{group.live:,}" if self.live_at else self.some(group.live, group)
 
     def peak(self, group: ObjectGroup) -> str:
@@ -118,7 +118,7 @@ class Cells:
         return self.words.running_ns[group.function] if group.function >= 0 else 0.0
 
     def own(self, group: ObjectGroup) -> str:
-        """Return the same as a share of the own time of all functions."""
+        """Return the share of that time in the own time of all functions."""
         return text.percent(self.own_ns(group), self.whole_ns) if group.function >= 0 else ""
 
     @functools.cached_property
@@ -127,7 +127,7 @@ class Cells:
         return sum(self.words.running_ns)
 
     def each(self, number: int, calls: int, approximate: bool = False) -> str:
-        """So many a call."""
+        """Return the mean number per call."""
         return each(number, calls, approximate, self.signs)
 
     def calls_with(self, leak: Leak) -> str:
@@ -136,7 +136,7 @@ class Cells:
 
 
 def _share(part: str, whole: str) -> Callable[[Cells, ObjectGroup], str]:
-    """Return a cell with one number of a group as a part of another, or nothing for 0."""
+    """Return a cell with one number of a group as a part of another, or "" for 0."""
     return lambda _, group: text.percent(getattr(group, part), getattr(group, whole)) if getattr(group, part) else ""
 
 
@@ -155,7 +155,7 @@ def _gc_share(_: Cells, group: ObjectGroup) -> float:
 _SHORT = "died before 256 others were born, or within a millisecond"
 _LIFE = "median age at death: in objects born meanwhile, and in time"
 _OWN = "own time of the function that made them, of all"
-# Of a group; what has no value of its own is sorted by the order of its name.
+# The columns of a group. A column without a value function is sorted by the order of its name.
 COLUMNS: Columns = {
     "born": Column("born", lambda _, group: f"{group.born:,}", "objects that were made"),
     "died": Column("died", Cells.died, "objects that were freed"),
@@ -185,7 +185,7 @@ MEANINGS = {
 }
 NARROW = ("peak", "died", "live bytes", "life", "bytes", "by gc")  # headings to drop first on a narrow paper
 
-# Of a Leak: what calls left alive.
+# The columns of a Leak: the objects that calls left alive.
 LEAKS: Columns = {
     "alive": Column("alive", lambda cells, leak: cells.count(leak.alive, leak.group), "alive at the end", _of("alive")),
     "call": Column(
@@ -202,7 +202,7 @@ LEAKS: Columns = {
         _of("alive"),
     ),
 }
-# Of a group: what was born in the calls that were chosen.
+# The columns of a group born in the chosen calls.
 IN_CALLS: Columns = {
     "each": Column(
         "a call", lambda cells, group: cells.each(group.span_born, cells.calls), "born in a call", _of("span_born")

@@ -132,7 +132,7 @@ def _spans(recording: Recording) -> str:
 
 
 def never_called(recording: Recording) -> str:
-    """Return that the functions of --leaks or --span were never called, or "" if they were or there are none."""
+    """Return a sentence if the functions of --leaks or --span were never called, else ""."""
     settings = recording.meta.get("settings")
     if not isinstance(settings, dict) or len(recording.object_spans):
         return ""
@@ -167,17 +167,17 @@ def notes(recording: Recording) -> list[str]:
     """Return what the hook could not see, one sentence for each kind."""
     types = recording.types
     before, unseen, back = (sum(types[name]) for name in ("before", "unseen", "resurrected"))
-    said = []
+    sentences = []
     if by_type_only(recording):
-        said.append("by type only, deaths of objects born before the recording count too: at most so many died")
+        sentences.append("by type only, deaths of objects born before the recording count too: at most so many died")
     if before:
-        said.append(f"{number_of(before, 'object')} died that had been born before the recording: in no count")
+        sentences.append(f"{number_of(before, 'object')} died that had been born before the recording: in no count")
     if unseen:
-        said.append(
+        sentences.append(
             f"{number_of(unseen, 'object')} died without an event: noticed when others were born at their addresses"
         )
     if back:
-        said.append(
+        sentences.append(
             f"{number_of(back, 'object')} lived on after a first death (__del__ or a weak reference's callback)"
         )
-    return said
+    return sentences

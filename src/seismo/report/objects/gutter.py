@@ -23,7 +23,7 @@ _DETAILS = ("born", "gc", "short", "live", "bytes", "live-bytes", "life")
 
 
 def gutter(recording: Recording, file: str, options: Options) -> Story:  # noqa: ARG001
-    """Return the notes. file: the recording's."""
+    """Return a note for each line that made objects. file: the path of the recording."""
     words = ObjectWords(recording, _SIGNS)
     cells = Cells(words)
     groups = [group for group in by_line(recording) if group.function >= 0]

@@ -1,8 +1,8 @@
 """The holders of survivors: trees from the survivors to the roots, in words.
 
 The recording has a tree for each examined row of objects. The trees of one type and line (there is a row for each call
-path) are merged: holders are equal if they have the same name and hold by the same name. A holder that is held only by
-one other, which holds as many, is written before that one on the same line:
+path) are merged: holders are equal if they have the same name and hold by the same name. Holders are on one line if
+each is held by exactly one other that holds as many:
 
     1,000 app.Session  app.py:12  (100 of them asked)
     ├─ 990 ← ['…'] of dict ← .sessions of app.Store ← store of module app

@@ -23,7 +23,7 @@ VERDICTS = {
 }
 
 
-def told(leak: Leak) -> tuple[str, str, str]:
+def verdict_words(leak: Leak) -> tuple[str, str, str]:
     """Return the verdict's short name, words and style."""
     if leak.verdict == judged.STEADY and leak.calls_with == leak.calls:
         return "leak", "leak: every call leaves some", "bad"

@@ -7,7 +7,7 @@ are separate from other lines of the standard library, and both follow the progr
 from __future__ import annotations
 
 from seismo.report.libraries import STANDARD, of_functions
-from seismo.report.words import PYTHON, location
+from seismo.report.words import location
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def place(file: str, line: int) -> str:
     """Return where objects were made, `app.py:12`, escaped for display."""
     if not file:
         return NO_LINE
-    return location(PYTHON, file.removeprefix(_FROZEN).rstrip(">") if file.startswith(_FROZEN) else file, line)
+    return location(file.removeprefix(_FROZEN).rstrip(">") if file.startswith(_FROZEN) else file, line)
 
 
 class Libraries:

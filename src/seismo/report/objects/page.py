@@ -52,10 +52,10 @@ def objects_page(recording: Recording, title: str = "") -> str:
 
 def objects_data(recording: Recording) -> tuple[dict[str, object], Columns]:
     """Return the head of the page's data and its columns."""
-    said = ObjectWords(recording, _SIGNS)
+    descriptions = ObjectWords(recording, _SIGNS)
     types = grouped.by_type(recording)
     timeline, columns = _timeline(recording)
-    tables = Tables(said, types)
+    tables = Tables(descriptions, types)
     columns |= tables.columns
     head: dict[str, object] = {
         "kind": "objects",
@@ -64,7 +64,7 @@ def objects_data(recording: Recording) -> tuple[dict[str, object], Columns]:
         "timeline": timeline,
         "tables": tables.described,
         "lives": _lives(types),
-        "held": _held(said),
+        "held": _held(descriptions),
     }
     return head, columns
 
@@ -122,13 +122,13 @@ def _lives(types: Sequence[ObjectGroup]) -> list[dict[str, object]]:
     ]
 
 
-def _held(said: ObjectWords) -> dict[str, object] | None:
+def _held(descriptions: ObjectWords) -> dict[str, object] | None:
     """Return the holders of survivors, kinds with the most survivors first."""
-    holders = Holders(said.recording)
+    holders = Holders(descriptions.recording)
     if not holders:
         return None
     kinds = []
-    for group in sorted(said.lines, key=lambda group: -group.live):
+    for group in sorted(descriptions.lines, key=lambda group: -group.live):
         held = holders.of(group.rows)
         if held is not None:
             kinds.append((group, held))
@@ -138,7 +138,7 @@ def _held(said: ObjectWords) -> dict[str, object] | None:
         "kinds": [
             {
                 "type": shown(group.type),
-                "place": shown(said.place(group)),
+                "place": shown(descriptions.place(group)),
                 "live": group.live,
                 "asked": held.asked,
                 **_those(held.ranked(), 0),

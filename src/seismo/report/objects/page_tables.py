@@ -22,7 +22,7 @@ from seismo.report.objects.columns import (
     ranked,
 )
 from seismo.report.objects.holders import Holders
-from seismo.report.objects.leak_descriptions import told
+from seismo.report.objects.leak_descriptions import verdict_words
 from seismo.report.objects.libraries import others_in_words
 from seismo.report.objects.story import chain_of
 from seismo.report.page.payload import doubles, shown
@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 
     Row = tuple[str, str, float]  # a cell: the text, its style, and the number to sort by
 
-ROWS = 500  # of a table
-_FUNCTIONS = 8  # of a call path
+ROWS = 500  # most rows of a table
+_FUNCTIONS = 8  # most functions of a call path
 _DEAD = {
     "inside": ("born inside", IN_CALLS["inside"]),
     "escaped": ("escaped", IN_CALLS["escaped"]),
@@ -50,28 +50,28 @@ _DEAD = {
 class Tables:
     """All tables of a page: `described` for its head, and `columns` with the numbers to sort by."""
 
-    def __init__(self, said: ObjectWords, types: Sequence[ObjectGroup]) -> None:
+    def __init__(self, descriptions: ObjectWords, types: Sequence[ObjectGroup]) -> None:
         self.described: list[dict[str, object]] = []
         self.columns: dict[str, tuple[str, array[Any]]] = {}
-        self._said = said
-        self._cells = Cells(said)
-        recording = said.recording
-        alive = led(ranked(said.lines, "live"), ORDERS["live"].key)
+        self._descriptions = descriptions
+        self._cells = Cells(descriptions)
+        recording = descriptions.recording
+        alive = led(ranked(descriptions.lines, "live"), ORDERS["live"].key)
         self._holders = Holders(recording)
         if len(recording.object_spans):
             self._leaks()
         elif alive:
             self._groups("alive", "Alive at the end", "what lives on, and who holds it", alive, ALIVE)
         self._groups("types", "Types", "", types, BY_TYPE)
-        others = others_in_words(said.libraries.others(said.lines, lambda group: group.born))
+        others = others_in_words(descriptions.libraries.others(descriptions.lines, lambda group: group.born))
         remark = f"those of the program first; {others}" if others else "where objects were made"
-        if said.lines:
+        if descriptions.lines:
             self._groups("lines", "Lines", remark, grouped.by_line(recording), BY_LINE)
             both = ("born", *CHURN, *(name for name in ALIVE if name not in ("born", *CHURN)))
-            self._groups("kinds", "Lines by type", "each line's types apart", said.lines, both)
+            self._groups("kinds", "Lines by type", "each line's types apart", descriptions.lines, both)
         if any(node >= 0 for node in recording.objects["node"]):
             self._groups("paths", "Call paths", "the innermost functions", grouped.by_path(recording), BY_LINE)
-        cycles = ranked(said.lines, "gc")
+        cycles = ranked(descriptions.lines, "gc")
         if cycles:
             remark = "objects in reference cycles, which only the cycle collector could free"
             self._groups("cycles", "Cycles", remark, cycles, CYCLES)
@@ -104,7 +104,7 @@ class Tables:
         left: int,
         bar: str = "",
     ) -> None:
-        said = self._said
+        descriptions = self._descriptions
         self.described.append(
             {
                 "id": name,
@@ -114,7 +114,7 @@ class Tables:
                     {"name": one, "title": head, "about": about, "left": aside} for one, head, about, aside in heads
                 ],
                 "names": [self._name(group, name) for group in groups],
-                "foreign": [int(bool(said.libraries.of(group))) for group in groups],
+                "foreign": [int(bool(descriptions.libraries.of(group))) for group in groups],
                 "cells": [[cell[0] for cell in row] for row in rows],
                 "looks": {
                     str(number): [cell[1] for cell in row] for number, row in enumerate(rows) if any(c[1] for c in row)
@@ -128,28 +128,28 @@ class Tables:
 
     def _name(self, group: ObjectGroup, table: str) -> list[str]:
         """Return the name of a row: the type, the place, and the text of the line or the call path."""
-        said = self._said
+        descriptions = self._descriptions
         if table == "types":
-            return [shown(said.types(group)), "", ""]
-        place = " ".join(part for part in (said.place(group), said.function(group.function)) if part)
-        below = said.source(group)
+            return [shown(descriptions.types(group)), "", ""]
+        place = " ".join(part for part in (descriptions.place(group), descriptions.function(group.function)) if part)
+        below = descriptions.source(group)
         held = self._holders.of(group.rows) if table == "alive" else None
         if held is not None:
-            below = f"{said.signs.held} {chain_of(held, said.signs)}"
+            below = f"{descriptions.signs.held} {chain_of(held, descriptions.signs)}"
         if table == "paths":
-            below = f" {said.signs.arrow} ".join(said.path(group)[-_FUNCTIONS:])
-        return [shown(said.types(group)), shown(place), shown(below)]
+            below = f" {descriptions.signs.arrow} ".join(descriptions.path(group)[-_FUNCTIONS:])
+        return [shown(descriptions.types(group)), shown(place), shown(below)]
 
     # ---- Survivors of calls. ----
 
     def _leaks(self) -> None:
-        said = self._said
-        spans = judged.spans(said.recording)
-        found = judged.leaks(said.recording, said.lines)
+        descriptions = self._descriptions
+        spans = judged.spans(descriptions.recording)
+        found = judged.leaks(descriptions.recording, descriptions.lines)
         alive = {leak.group.rows for leak in found}
-        rest = [group for group in said.lines if group.span_born and group.rows not in alive]
+        rest = [group for group in descriptions.lines if group.span_born and group.rows not in alive]
         named = ", ".join(
-            f"{words.number_of(one.calls, 'call')} of {said.function(one.function) or '?'}" for one in spans[:3]
+            f"{words.number_of(one.calls, 'call')} of {descriptions.function(one.function) or '?'}" for one in spans[:3]
         )
         born, died, live = (sum(getattr(one, figure) for one in spans) for figure in ("born", "died", "alive"))
         remark = f"{named}: {born:,} born inside, {died:,} died inside, {live:,} alive at the end"
@@ -168,7 +168,7 @@ class Tables:
             self._add("dead", "Dead at the end", remark, dead, dead_heads, inside, len(rest) - len(dead), "inside")
 
     def _leak(self, leak: Leak) -> list[Row]:
-        _, verdict, look = told(leak)
+        _, verdict, look = verdict_words(leak)
         order = judged.VERDICTS.index(leak.verdict) if leak.verdict in judged.VERDICTS else len(judged.VERDICTS)
         cells = [self._cell(name, column, leak) for name, column in LEAKS.items()]
         return [(verdict, look, -order), *cells, *self._inside(leak.group)]

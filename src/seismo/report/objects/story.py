@@ -31,7 +31,7 @@ from seismo.report.objects.columns import (
 from seismo.report.objects.facts import by_type_only, peak
 from seismo.report.objects.group_descriptions import ObjectWords
 from seismo.report.objects.holders import Holders
-from seismo.report.objects.leak_descriptions import HARMLESS, style, told
+from seismo.report.objects.leak_descriptions import HARMLESS, style, verdict_words
 from seismo.report.objects.libraries import others_in_words
 from seismo.report.story import (
     Name,
@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from seismo.report.words import Signs
 
 _SIGNS = text.Signs()
-FEW = 0.01  # of the largest number: a row with less says nothing of what grew
+FEW = 0.01  # of the largest number: smaller rows are noise
 _HOLDERS, _DEEPEST = 3, 12  # holders of one thing, and levels of them
 
 
@@ -194,7 +194,7 @@ class Tables:
         """Yield tables for the most common questions: live objects and holders, short-lived ones, and all objects."""
         recording, types, order = self._words.recording, self._view.types, self._view.order or "born"
         both = chosen(self._words.lines, types)
-        if len(recording.object_spans):  # what they left is what is alive
+        if len(recording.object_spans):  # the survivors of calls come first
             yield self.leaks()
             yield self.born()
         elif both:
@@ -254,7 +254,7 @@ class Tables:
         return self._section(name, groups, ORDERS[order].key, remark=remark, by=f" by {ORDERS[order].words}")
 
     def _of_lines(self, name: str, groups: Sequence[ObjectGroup], order: str, remark: str = "") -> Section:
-        """Return a table of the program's own lines, with a remark about the others, or of all lines if wanted."""
+        """Return a table of the program's own lines with a remark on the others, or of all lines with --libraries."""
         view, whose, key = self._view, self._words.libraries, ORDERS[order].key
         more = {"remark": remark}
         if not (view.libraries or view.everything or view.types):
@@ -284,7 +284,7 @@ class Tables:
             row = ObjectRow(self._data(name, group), numbers, falling(weight, at, key(one) / largest))
             if leak is not None:
                 row.data |= _judged(leak)
-                row.cells = [*numbers, told(leak)[1]]
+                row.cells = [*numbers, verdict_words(leak)[1]]
             row.cells = [*row.cells, *(_names(self._words, group)[: 1 if of_types else None])]
             row.path = self._words.path(group)
             if held_by:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from seismo.report.story import Row, Section
     from seismo.report.summary_lines import Styled
 
-ROWS = {"leaks": 3, "alive": 3, "churn": 3}  # of each table that is shown
+ROWS = {"leaks": 3, "alive": 3, "churn": 3}  # most rows of each table
 ROWS_OF_TYPES = 5
 CHAIN = 12  # columns of indentation of holders
 

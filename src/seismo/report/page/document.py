@@ -1,6 +1,6 @@
 """The frame of every page (policy, style, data, script), and the saving of its file in one step.
 
-Why no templates: the reading side has no template engine among its dependencies. Only the title is text of the recorded
+There are no templates, because the reading side depends on no template engine. Only the title is text of the recorded
 program in the markup, and it passes through text(); all else is packed (seismo.report.page.payload).
 """
 
@@ -57,8 +57,8 @@ def _head(style: str, script: str) -> str:
 def drawn(title: str, name: str, data: str) -> str:
     """Return a whole page that draws itself.
 
-    title: plain text, escaped here. name: of the bundle in `built` that draws it. data: as seismo.report.page.payload
-    packs it, for an element that no browser runs; no character in it could end the element.
+    title: plain text, escaped here. name: of the bundle in `built` that draws it. data: from
+    seismo.report.page.payload.packed(), in which no character can end the element around it.
     """
     return "".join(drawn_in_parts(title, name, data, ()))
 

@@ -59,7 +59,7 @@ def _text(value: Any) -> str:
 
 
 def finite(value: Any) -> Any:
-    """Return the value without infinities, which JSON does not have and a file from elsewhere may."""
+    """Return the value with None for each infinity, which JSON cannot express."""
     if isinstance(value, dict):
         return {name: finite(member) for name, member in value.items()}
     if isinstance(value, (list, tuple)):

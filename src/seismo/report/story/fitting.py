@@ -18,7 +18,7 @@ PASSED_OVER = 12  # rows to skip before the document counts as full
 
 
 def fitting(story: Story, write: Callable[[Story], str], fits: Callable[[str], bool]) -> str:
-    """Return what `write` makes of as much of the story as fits, or of its title alone if nothing fits."""
+    """Return the text of as many rows of the story as fit, or of its title alone if none does."""
     best = write(story)
     if fits(best):
         return best

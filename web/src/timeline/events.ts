@@ -1,4 +1,4 @@
-/** What the program said of itself, as it is drawn: spans from begin to end, counters over time. */
+/** The program's own events as they are drawn: spans from begin to end, counters over time. */
 
 export interface Instant {
   readonly time: number;
@@ -10,7 +10,7 @@ export interface Instant {
   readonly value: number | null;
 }
 
-/** A span of the program's own: from where it began to where it ended, at a level below the spans around it. */
+/** A span of the program, at a level below the spans around it. */
 export interface SpanMark {
   readonly thread: number;
   readonly name: string;
@@ -19,7 +19,7 @@ export interface SpanMark {
   readonly to: number;
 }
 
-/** A value that the program counts: what it was from each time on. */
+/** A counter of the program: its value from each time on. */
 export interface Counter {
   readonly name: string;
   readonly times: readonly number[];
@@ -34,7 +34,7 @@ export interface Gap {
   readonly end: number;
 }
 
-/** What is drawn over the calls of a thread, each list in the order of its beginnings. */
+/** The events over the calls of a thread, each list in the order of its beginnings. */
 export interface OfThread {
   readonly marks: Instant[];
   readonly gaps: Gap[];
@@ -44,7 +44,7 @@ export interface OfThread {
 
 const MOST_COUNTERS = 12;
 
-/** What was said, thread by thread. end: of the recording, to which what has no end reaches. */
+/** Return the events of each thread. end: of the recording, at which spans without an end are cut. */
 export function byThread(instants: readonly Instant[], gaps: readonly Gap[], end: number): Map<number, OfThread> {
   const found = new Map<number, OfThread>();
   const of = (thread: number): OfThread => {
@@ -67,7 +67,7 @@ export function byThread(instants: readonly Instant[], gaps: readonly Gap[], end
   return found;
 }
 
-/** Spans by their begin and end; one that has no end reaches to the end of the recording. */
+/** Return spans from their begin and end events; one without an end reaches to the end of the recording. */
 export function spansOf(instants: readonly Instant[], end: number): SpanMark[] {
   const open = new Map<number, Instant>();
   const found: SpanMark[] = [];
@@ -85,7 +85,7 @@ export function spansOf(instants: readonly Instant[], end: number): SpanMark[] {
   return found.sort((a, b) => a.from - b.from || b.to - a.to);
 }
 
-/** The pauses of the cycle collector, thread by thread from "collect" to "collected". */
+/** Return the pauses of the cycle collector, from "collect" to "collected" on each thread. */
 export function pausesOf(instants: readonly Instant[], end: number): Gap[] {
   const open = new Map<number, number>();
   const found: Gap[] = [];
@@ -100,7 +100,7 @@ export function pausesOf(instants: readonly Instant[], end: number): Gap[] {
   return found;
 }
 
-/** The counters by name, those that were counted most often first. */
+/** Return the counters by name, the most often changed first. */
 export function countersOf(instants: readonly Instant[]): Counter[] {
   const series = new Map<string, [number, number][]>();
   for (const mark of instants) {
