@@ -12,8 +12,8 @@ COMMON = set((Path(__file__).parent / "common_words.txt").read_text().split())
 TO_RENAME = set(
     re.findall(
         r"\w+",
-        "about apart asked cell cut cutter gathered half happened hatch held keeper lab lane needs off paper parked passed "
-        "reach room said scene taker wanted way wish wrong",
+        "about apart asked cell cut cutter gathered half happened hatch held keeper lab lane needs off paper parked "
+        "passed reach room said scene taker wanted way wish wrong",
     )
 )
 STRUCTURE = re.compile(
