@@ -125,9 +125,11 @@ static PyObject *cover_executed(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED
     return PyLong_FromUnsignedLongLong(sm_cover_executed());
 }
 
+#ifdef SM_TESTING
 static PyObject *cover_check(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(args)) {
     return PyBool_FromLong(sm_cover_check());
 }
+#endif
 
 static PyMethodDef functions[] = {
     {"cover_start", (PyCFunction)(void (*)(void))cover_start, METH_VARARGS | METH_KEYWORDS,
@@ -150,7 +152,9 @@ static PyMethodDef functions[] = {
      "Return facts about the current recording of coverage, or about the last one."},
     {"cover_executed", cover_executed, METH_NOARGS,
      "Return how many lines were executed so far, each as often as it was: with counts, else 0."},
-    {"cover_check", cover_check, METH_NOARGS, "Return whether the recorder's structures are consistent (for tests)."},
+#ifdef SM_TESTING
+    {"cover_check", cover_check, METH_NOARGS, "Return whether the recorder's structures are consistent."},
+#endif
     {NULL, NULL, 0, NULL},
 };
 

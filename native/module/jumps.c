@@ -1,4 +1,5 @@
-/* seismo._core.code_branches: a code object's conditional jumps, for tests and tools. */
+/* seismo._core.code_branches: a code object's conditional jumps, for tests. */
+#ifdef SM_TESTING
 #include "code/jumps.h"
 #include "module/module.h"
 
@@ -54,3 +55,4 @@ static PyMethodDef functions[] = {
 int sm_module_add_jumps(PyObject *module) {
     return PyModule_AddFunctions(module, functions);
 }
+#endif

@@ -2,12 +2,14 @@
 #include "module/module.h"
 
 static int (*const parts[])(PyObject *module) = {
-    sm_module_add_engine,    sm_module_add_reader,    sm_module_add_estimate,    sm_module_add_arrow,
-    sm_module_add_filter,    sm_module_add_hooks,     sm_module_add_slots_taken, sm_module_add_reference_tracer,
-    sm_module_add_capi,      sm_module_add_callstats, sm_module_add_watch,       sm_module_add_jumps,
-    sm_module_add_coverage,  sm_module_add_exit,      sm_module_add_processes,   sm_module_add_objects,
-    sm_module_add_keeping,   sm_module_add_timeline,  sm_module_add_journal,     sm_module_add_compiling,
-    sm_module_add_referrers,
+    sm_module_add_engine,   sm_module_add_reader,    sm_module_add_estimate,    sm_module_add_arrow,
+    sm_module_add_filter,   sm_module_add_hooks,     sm_module_add_slots_taken, sm_module_add_reference_tracer,
+    sm_module_add_capi,     sm_module_add_callstats, sm_module_add_watch,       sm_module_add_coverage,
+    sm_module_add_exit,     sm_module_add_processes, sm_module_add_objects,     sm_module_add_keeping,
+    sm_module_add_timeline, sm_module_add_journal,   sm_module_add_compiling,   sm_module_add_referrers,
+#ifdef SM_TESTING
+    sm_module_add_jumps,
+#endif
 };
 
 static int module_exec(PyObject *module) {

@@ -24,7 +24,7 @@ int sm_module_add_keeping(PyObject *module);          /* keep (keep_files.c) */
 int sm_module_add_exit(PyObject *module);             /* at_end, exit_with (exit_status.c) */
 int sm_module_add_compiling(PyObject *module);        /* compile_program (compile_program.c) */
 int sm_module_add_processes(PyObject *module);        /* set_process_receiver (processes.c) */
-int sm_module_add_jumps(PyObject *module);            /* code_branches (jumps.c) */
+int sm_module_add_jumps(PyObject *module);            /* code_branches (jumps.c); only with SM_TESTING */
 int sm_module_add_timeline(PyObject *module);         /* Journal (trace_reader.c) */
 int sm_module_add_journal(PyObject *module);          /* journaling, instant (trace_marks.c) */
 
