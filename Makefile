@@ -22,7 +22,7 @@ PIP := $(BIN)/python -m pip install -q --disable-pip-version-check
 PYTEST := $(BIN)/python -m pytest
 # Interpreters beside the machine's own, where this tool is there: one line each, a version and the command that runs it.
 INTERPRETERS := ../shared/tools/pythons
-# The development build can inject failures; what users get is built without (see `make matrix`).
+# The development build has what only tests use; what users get is built without (tests/lint/test_entry_points.py).
 export SEISMO_TESTING ?= 1
 # Where this is set, each of the thousands of children compiles all that it imports, which takes longer than most tests.
 unexport PYTHONDONTWRITEBYTECODE
@@ -109,7 +109,7 @@ matrix: dist  ## the tests on every interpreter at hand; make matrix PYTHONS="py
 	   elif [ -x $(INTERPRETERS) ]; then $(INTERPRETERS); \
 	     $(INTERPRETERS) | sed -n 's|^\(3\.1[45]\)\.[0-9]* \(.*\)$$|\1-debug \2-dbg|p'; \
 	   else for v in 3.11 3.12 3.13 3.14 3.15; do ! command -v python$$v >/dev/null || echo "$$v python$$v"; done; fi; \
-	 } | SEISMO_TESTING= $(PYTHON) tools/matrix.py --jobs $(WORKERS) dist/*.tar.gz
+	 } | $(PYTHON) tools/matrix.py --jobs $(WORKERS) dist/*.tar.gz
 
 FUZZ = $(foreach part,reader formats filter cover,--script "fuzz/fuzz_$(part).py --seconds $(FOR) $(SEED:%=--seed %)")
 # The newest interpreter beside the machine's own, which the fuzzers run on as well.

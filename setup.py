@@ -1,7 +1,7 @@
 """Build the native core. Everything else about the package is in pyproject.toml.
 
 ENV: SEISMO_WERROR=1    compiler warnings are errors.
-ENV: SEISMO_TESTING=1   adds the failure injection that only tests use.
+ENV: SEISMO_TESTING=1   adds the functions of seismo._core and the failure injection that only tests use.
 ENV: SEISMO_SANITIZE=1  AddressSanitizer, UndefinedBehaviorSanitizer and asserts, in a build folder of its own.
 """
 

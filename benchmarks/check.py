@@ -7,12 +7,8 @@ plants  Ten regressions are planted in copies of packages from PyPI, one at a ti
         changed algorithm, a lost cache, a needless copy. Found: the check exits with 1. Right: the edited function is
         named first; against a baseline file, which has no call graph, it is the only one.
 cost    The CPU time of a counting child divided by that of a bare one, on the test suite of `packaging`: calls and
-        lines, and births; also `valgrind --tool=cachegrind`. Then a complete `--against REV` on a small package.
-suites  `pytest --seismo-check` on the suites of attrs, jinja2 and more-itertools. Each is measured for its baseline
-        and checked twice unchanged on a busy machine, without an alarm. Then one of its functions is edited to do
-        more, and should be named first.
-
-    python benchmarks/check.py                 everything, about forty minutes
+        lines, and births. Then a complete `--against REV` on a small package.
+    python benchmarks/check.py                 everything, about half an hour
     python benchmarks/check.py --only plants   one of them
 """
 
@@ -23,7 +19,6 @@ import contextlib
 import importlib.util
 import json
 import os
-import re
 import resource
 import shutil
 import subprocess
@@ -106,80 +101,28 @@ PYGMENTS = (
     "highlight('def f(a, b=1):\\n    return [a + b for a in range(10)]  # text\\n' * 30, PythonLexer(), HtmlFormatter())\n"
 )
 IDNA = "import idna\nfor i in range(60): idna.encode('www.b\\u00fccher%d.example.org' % i)\n"
-PLANTS = (
-    Plant(
-        "tabulate", "call more in a loop", "_type", TABULATE, "__init__.py",
-        "string = _strip_ansi(string)\n\n    if string is None", "string = _strip_ansi(_strip_ansi(string))\n\n    if string is None",
-    ),
-    Plant(
-        "tabulate", "needless copy", "_visible_width", TABULATE, "__init__.py",
-        "        return len_fn(_strip_ansi(s))", '        return len_fn("".join(list(_strip_ansi(s))))',
-    ),
-    Plant(
-        "sortedcontainers", "changed algorithm", "SortedList.add", SORTED, "sortedlist.py",
-        "                insort(_lists[pos], value)", "                _lists[pos].append(value)\n                _lists[pos].sort()",
-    ),
-    Plant(
-        "sortedcontainers", "changed algorithm", "SortedList.update", SORTED, "sortedlist.py",
-        "            if len(values) * 4 >= self._len:", "            if not values:",
-    ),
-    Plant("jinja2", "lost cache", "get_lexer", JINJA, "lexer.py", "    lexer = _lexer_cache.get(key)", "    lexer = None"),
-    Plant(
-        "markdown_it", "lost cache", "ParserInline.skipToken", MARKDOWN, "parser_inline.py",
-        "        cache[pos] = state.pos\n", "",
-    ),
-    Plant(
-        "parso", "lost cache", "_get_token_collection", PARSO, "python/tokenize.py",
-        "        _token_collection_cache[tuple(version_info)] = result = \\\n            _create_token_collection(version_info)",
-        "        result = _create_token_collection(version_info)",
-    ),
-    Plant(
-        "h11", "needless copy", "ReceiveBuffer.maybe_extract_at_most", H11, "_receivebuffer.py",
-        "        out = self._data[:count]\n        if not out:", "        out = bytes(bytearray(self._data))[:count]\n        if not out:",
-    ),
-    Plant(
-        "pygments", "call more in a loop", "RegexLexer.get_tokens_unprocessed", PYGMENTS, "lexer.py",
-        "                    pos = m.end()\n", "                    pos = max(m.start(), m.end())\n",
-    ),
-    Plant(
-        "idna", "call more in a loop", "encode", IDNA, "core.py",
-        "    for label in labels:\n        s = alabel(label)\n", "    for label in labels:\n        alabel(label)\n        s = alabel(label)\n",
-    ),
-)  # fmt: skip
-
-
-AGAIN = 2
-UNWANTED = ["xdist", "cacheprovider", "cov", "benchmark", "timeout", "anyio"]
-
-
-@dataclass(frozen=True)
-class Suite:
-    """A package's tests: version, folder of sources, pytest's arguments, an edit and the edited function."""
-
-    version: str
-    source: str
-    words: tuple[str, ...]
-    file: str
-    before: str
-    after: str
-    function: str
-
-
-NO_TRIO = ("--ignore=tests/test_async.py", "--ignore=tests/test_async_filters.py")
-SUITES = {
-    "jinja2": Suite(
-        "3.1.6", "src", ("tests", *NO_TRIO), "src/jinja2/lexer.py",
-        "    lexer = _lexer_cache.get(key)", "    lexer = None", "get_lexer",
-    ),
-    "attrs": Suite(
-        "26.1.0", "src", ("tests/test_make.py", "tests/test_dunders.py", "tests/test_slots.py"), "src/attr/_make.py",
-        "    own_attrs = [\n", "    for _ in range(30): sorted(ca_list, key=lambda pair: str(pair[0]))\n    own_attrs = [\n", "_transform_attrs",
-    ),
-    "more-itertools": Suite(
-        "11.2.1", ".", ("tests",), "more_itertools/more.py",
-        "    iterator = iter(partial(take, n, iter(iterable)), [])", "    iterator = iter(partial(take, n, iter(list(map(lambda one: one, iterable)))), [])", "chunked",
-    ),
-}  # fmt: skip
+PLANTS = [Plant(*row) for row in (
+    ("tabulate", "call more in a loop", "_type", TABULATE, "__init__.py",
+     "string = _strip_ansi(string)\n\n    if string is None", "string = _strip_ansi(_strip_ansi(string))\n\n    if string is None"),
+    ("tabulate", "needless copy", "_visible_width", TABULATE, "__init__.py",
+     "        return len_fn(_strip_ansi(s))", '        return len_fn("".join(list(_strip_ansi(s))))'),
+    ("sortedcontainers", "changed algorithm", "SortedList.add", SORTED, "sortedlist.py",
+     "                insort(_lists[pos], value)", "                _lists[pos].append(value)\n                _lists[pos].sort()"),
+    ("sortedcontainers", "changed algorithm", "SortedList.update", SORTED, "sortedlist.py",
+     "            if len(values) * 4 >= self._len:", "            if not values:"),
+    ("jinja2", "lost cache", "get_lexer", JINJA, "lexer.py", "    lexer = _lexer_cache.get(key)", "    lexer = None"),
+    ("markdown_it", "lost cache", "ParserInline.skipToken", MARKDOWN, "parser_inline.py",
+     "        cache[pos] = state.pos\n", ""),
+    ("parso", "lost cache", "_get_token_collection", PARSO, "python/tokenize.py",
+     "        _token_collection_cache[tuple(version_info)] = result = \\\n            _create_token_collection(version_info)",
+     "        result = _create_token_collection(version_info)"),
+    ("h11", "needless copy", "ReceiveBuffer.maybe_extract_at_most", H11, "_receivebuffer.py",
+     "        out = self._data[:count]\n        if not out:", "        out = bytes(bytearray(self._data))[:count]\n        if not out:"),
+    ("pygments", "call more in a loop", "RegexLexer.get_tokens_unprocessed", PYGMENTS, "lexer.py",
+     "                    pos = m.end()\n", "                    pos = max(m.start(), m.end())\n"),
+    ("idna", "call more in a loop", "encode", IDNA, "core.py",
+     "    for label in labels:\n        s = alabel(label)\n", "    for label in labels:\n        alabel(label)\n        s = alabel(label)\n"),
+)]  # fmt: skip
 
 
 def git(folder: Path, *words: str) -> None:
@@ -232,16 +175,21 @@ def check(folder: Path, *words: str, path: str = "") -> tuple[dict[str, Any], in
     return {"findings": [], "suspects": [], **rows, "left_out": document["left_out"]}, done.returncode, took
 
 
-# ---- regressions ----
-
-
-def planted(plant: Plant) -> dict[str, Any]:
-    """Plant a regression and check."""
+@contextlib.contextmanager
+def project(plant: Plant) -> Iterator[Path]:
+    """Yield the folder of a repository with a copy of the plant's package and the program that runs it."""
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
         copied(plant.package, folder)
         (folder / "run.py").write_text(plant.program)
         commit(folder)
+        yield folder
+
+
+def planted(plant: Plant) -> dict[str, Any]:
+    """Plant a regression and check."""
+    progress(f"regressions: {plant.package} {plant.function}")
+    with project(plant) as folder:
         check(folder, "--update", "run.py")
         edit(folder / plant.package / plant.file, plant.before, plant.after)
         result, status, took = check(folder, "--against", "main", "run.py")
@@ -260,12 +208,22 @@ def planted(plant: Plant) -> dict[str, Any]:
     }
 
 
-# ---- false alarms ----
-
-
-def idle_cores() -> int:
-    """Return the number of processes that keep all cores busy; fewer if the machine is already under load."""
-    return max(0, (os.cpu_count() or 1) + 1 - int(os.getloadavg()[0]))
+def of_plants(rounds: int, checks: int) -> tuple[dict[str, Any], list[str]]:
+    rows = [planted(plant) for plant in PLANTS]
+    found, first = sum(row["found"] for row in rows), sum(row["rank"] == 1 for row in rows)
+    cells = [
+        [
+            f"{row['package']}: {row['kind']}",
+            row["function"],
+            ", ".join(row["beyond"]) or "not found",
+            "first" if row["rank"] == 1 else f"{row['rank'] or 'not'} {row['named']}",
+            "alone" if row["named_against_file"] == [row["function"]] else str(row["named_against_file"]),
+        ]
+        for row in rows
+    ]
+    shown = table(["regression", "in", "found by", "named", "against a file"], cells)
+    text = f"{found} of {len(rows)} found, the right function first in {first}"
+    return {"plants": rows, "found": found, "first": first}, [shown, text]
 
 
 @contextlib.contextmanager
@@ -284,40 +242,32 @@ def unchanged(name: str) -> Iterator[tuple[Path, list[str], str]]:
         for path in HERE.glob("*.py"):
             shutil.copy(path, folder)
         (folder / "build").symlink_to(BUILD)
-        git(folder, "init", "-q", "-b", "main")
-        (folder / ".gitignore").write_text("__pycache__\n")
+        (folder / ".gitignore").write_text("__pycache__\nbuild\n")
         commit(folder)
         yield folder, ["programs.py", name, "1"], ""
 
 
-def alarms(checks: int) -> list[dict[str, Any]]:
-    """Return the results of checks of unchanged programs, in turn, on a busy machine."""
-    found = []
-    names = [*PROGRAMS, *PACKAGES]
+def of_alarms(rounds: int, checks: int) -> tuple[dict[str, Any], list[str]]:
+    """Check unchanged programs in turn, with all cores busy; fewer processes if the machine is already under load."""
+    done, names = [], [*PROGRAMS, *PACKAGES]
     with contextlib.ExitStack() as stack:
-        stack.enter_context(busy(idle_cores()))
-        projects = {name: stack.enter_context(unchanged(name)) for name in names}
+        stack.enter_context(busy(max(0, (os.cpu_count() or 1) + 1 - int(os.getloadavg()[0]))))
+        projects = {name: stack.enter_context(unchanged(name)) for name in names[:checks]}
         for turn in range(checks):
             name = names[turn % len(names)]
             progress(f"false alarms: {name}, {turn + 1} of {checks}")
             folder, words, path = projects[name]
             result, status, took = check(folder, "--against", "main", *words, path=path)
             beyond = [one["limit"] for one in result["findings"] if one["verdict"] == "beyond"]
-            found.append(
-                {
-                    "program": name,
-                    "status": status,
-                    "beyond": beyond,
-                    "left_out": len(result["left_out"]),
-                    "named": [suspect["function"] for suspect in result["suspects"][:2]],
-                    "seconds": took,
-                }
-            )
-            print(f"{turn + 1} {name}: status {status}, {took:.0f} s {beyond}", file=sys.stderr, flush=True)
-    return found
-
-
-# ---- cost ----
+            named = [suspect["function"] for suspect in result["suspects"][:2]]
+            done.append({"program": name, "status": status, "beyond": beyond, "named": named, "seconds": took})
+    false, undecided = ([one for one in done if one["status"] == status] for status in (1, 2))
+    text = (
+        f"{len(done)} checks of unchanged programs on a busy machine: {len(false)} false alarms, "
+        f"{len(undecided)} undecided"
+    )
+    each = [f"  {one['program']}: {one['beyond']} {one['named']}" for one in (*false, *undecided)]
+    return {"alarms": done, "false_alarms": len(false), "undecided": len(undecided)}, [text, *each]
 
 
 def seconds(command: list[str], folder: Path, path: str) -> float:
@@ -328,8 +278,7 @@ def seconds(command: list[str], folder: Path, path: str) -> float:
     return after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
 
 
-def cost(rounds: int) -> dict[str, Any]:
-    """Return the cost of counting on a test suite, and of a complete `--against` on a small package."""
+def of_cost(rounds: int, checks: int) -> tuple[dict[str, Any], list[str]]:
     with unchanged("packaging") as (folder, words, path), tempfile.TemporaryDirectory() as scratch:
         words = [*words[: -len(PACKAGES["packaging"][1])], *LARGE]
         counting = [sys.executable, "-m", "seismo", "check", "--counted"]
@@ -347,142 +296,17 @@ def cost(rounds: int) -> dict[str, Any]:
                 took = seconds(command, folder, path)
                 if turn:  # the first run fills caches
                     readings[name].append(took)
-        if shutil.which("valgrind"):
-            progress("cost: cachegrind")
-            grind = ["valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null"]
-            with contextlib.suppress(RuntimeError):
-                readings["cachegrind"] = [seconds([*grind, sys.executable, *words], folder, path)]
-        bare = median(readings["bare"])
-        small = planted_nothing()
-    return {
-        "bare_s": bare,
-        "readings_s": readings,
-        "ratios": {name: median(times) / bare for name, times in readings.items() if name != "bare"},
-        "small_against": small,
-    }
+    with project(PLANTS[0]) as folder:
+        small = median([check(folder, "--against", "main", "run.py")[2] for _ in range(3)])
+    bare = median(readings.pop("bare"))
+    ratios = {name: median(times) / bare for name, times in readings.items()}
+    rows = [["bare", f"{bare:.2f} s"], *([name, number(ratio)] for name, ratio in ratios.items())]
+    rows.append(["--against, a program with tabulate", f"{small:.1f} s"])
+    results = {"bare_s": bare, "ratios": ratios, "small_against": {"seconds": small}}
+    return {"cost": results}, [table(["counting / bare, tests of packaging", ""], rows)]
 
 
-def planted_nothing() -> dict[str, float]:
-    """Return the durations of a check of an unchanged small package, and of the bare run."""
-    plant = PLANTS[0]
-    with tempfile.TemporaryDirectory() as scratch:
-        folder = Path(scratch)
-        copied(plant.package, folder)
-        (folder / "run.py").write_text(plant.program)
-        commit(folder)
-        bare = []
-        for _ in range(3):
-            begun = time.perf_counter()
-            subprocess.run([sys.executable, "run.py"], cwd=folder, check=True, capture_output=True)
-            bare.append(time.perf_counter() - begun)
-        taken = [check(folder, "--against", "main", "run.py")[2] for _ in range(3)]
-    return {"bare_s": median(bare), "seconds": median(taken), "allowed_s": 3 * median(bare) + 5}
-
-
-# ---- suites under pytest ----
-
-
-def ran(folder: Path, suite: Suite, *words: str) -> tuple[int, str]:
-    """Run a check of the suite. Return pytest's exit status and the report of the check."""
-    command = [sys.executable, "-m", "pytest", "-q", *(f"-pno:{name}" for name in UNWANTED), "--seismo-check", *words]
-    environment = with_path(str(folder / suite.source))
-    done = subprocess.run(
-        [*command, *suite.words], cwd=folder, env=environment, capture_output=True, text=True, check=False
-    )
-    said = done.stdout.partition("= seismo check =")[2]
-    if not said or "tests failed" in said or ("--seismo-update" in words and done.returncode):
-        raise RuntimeError(f"{done.stdout[-2000:]}{done.stderr[-2000:]}")
-    return done.returncode, said
-
-
-def checked(name: str) -> dict[str, Any]:
-    """Return the results for a suite."""
-    suite = SUITES[name]
-    source = fetched(name, suite.version)
-    with tempfile.TemporaryDirectory() as scratch:
-        folder = Path(scratch) / "project"
-        shutil.copytree(source, folder)
-        commit(folder)
-        progress(f"{name}: the baseline")
-        ran(folder, suite, "--seismo-update")
-        same = []
-        for turn in range(AGAIN):
-            progress(f"{name}: check {turn + 1}")
-            same.append(ran(folder, suite))
-        edit(folder / suite.file, suite.before, suite.after)
-        progress(f"{name}: the edit")
-        status, said = ran(folder, suite)
-    named = re.findall(r"^  \d+\. \S+?:(\S+)", said, re.MULTILINE)
-    return {
-        "suite": name,
-        "alarms": sum("exceeded" in said or "worse than linear" in said for _, said in same),
-        "undecided": sum(bool(status) and "exceeded" not in said for status, said in same),
-        "found": status == 1 and "exceeded" in said,
-        "rank": named.index(suite.function) + 1 if suite.function in named else 0,
-        "named": named[:3],
-        "said": [said for status, said in same if status],
-    }
-
-
-# ---- main ----
-
-
-def of_plants(rounds: int, checks: int) -> tuple[dict[str, Any], list[str]]:
-    rows = []
-    for plant in PLANTS:
-        progress(f"regressions: {plant.package} {plant.function}")
-        rows.append(planted(plant))
-    found, first = sum(row["found"] for row in rows), sum(row["rank"] == 1 for row in rows)
-    cells = [
-        [
-            f"{row['package']}: {row['kind']}",
-            row["function"],
-            ", ".join(row["beyond"]) or "not found",
-            rank_of(row),
-            "alone" if row["named_against_file"] == [row["function"]] else str(row["named_against_file"]),
-        ]
-        for row in rows
-    ]
-    shown = table(["regression", "in", "found by", "named", "against a file"], cells)
-    text = f"{found} of {len(rows)} found, the right function first in {first}"
-    return {"plants": rows, "found": found, "first": first}, [shown, text]
-
-
-def rank_of(row: dict[str, Any]) -> str:
-    """Return the rank of an edited function as a cell."""
-    return "first" if row["rank"] == 1 else f"{row['rank'] or 'not'} {row['named']}"
-
-
-def of_alarms(rounds: int, checks: int) -> tuple[dict[str, Any], list[str]]:
-    done = alarms(checks)
-    false, undecided = ([one for one in done if one["status"] == status] for status in (1, 2))
-    text = (
-        f"{len(done)} checks of unchanged programs on a busy machine: {len(false)} false alarms, "
-        f"{len(undecided)} undecided"
-    )
-    each = [f"  {one['program']}: {one['beyond']} {one['named']}" for one in (*false, *undecided)]
-    return {"alarms": done, "false_alarms": len(false), "undecided": len(undecided)}, [text, *each]
-
-
-def of_cost(rounds: int, checks: int) -> tuple[dict[str, Any], list[str]]:
-    found = cost(rounds)
-    rows = [["bare", f"{found['bare_s']:.2f} s"], *([name, number(ratio)] for name, ratio in found["ratios"].items())]
-    small = found["small_against"]
-    text = (
-        f"--against, all in all, a program with tabulate: {small['seconds']:.1f} s "
-        f"(3 x bare + 5 s = {small['allowed_s']:.1f} s)"
-    )
-    return {"cost": found}, [table(["counting / bare, tests of packaging", ""], rows), text]
-
-
-def of_suites(rounds: int, checks: int) -> tuple[dict[str, Any], list[str]]:
-    with busy(idle_cores()):
-        rows = [checked(name) for name in SUITES]
-    cells = [[row["suite"], str(row["alarms"]), str(row["undecided"]), rank_of(row)] for row in rows]
-    return {"suites": rows}, [table(["suite", f"alarms in {AGAIN}", "undecided", "edited function named"], cells)]
-
-
-PARTS = {"plants": of_plants, "alarms": of_alarms, "cost": of_cost, "suites": of_suites}
+PARTS = {"plants": of_plants, "alarms": of_alarms, "cost": of_cost}
 
 
 def main() -> None:

@@ -27,21 +27,7 @@ from typing import Any
 
 import programs
 from common import arguments, fetched, finish, geomean, installed, load_core, number, rounds_of, table
-from processes import (
-    FLOOR,
-    PYTHON,
-    REPEATS,
-    Tool,
-    chosen,
-    compare,
-    measure,
-    render,
-    render_startup,
-    startup,
-    totals,
-    under,
-    unrest,
-)
+from processes import FLOOR, PYTHON, REPEATS, Tool, chosen, compare, measure, results_of, under
 
 PACKAGING = "26.3"
 TESTS = ("markers", "metadata", "tags", "specifiers", "utils", "licenses", "ranges")
@@ -131,22 +117,19 @@ def against(results: dict[str, Any], name: str, peers: list[str]) -> dict[str, f
 def main() -> None:
     options = arguments(__doc__, rounds=3, quick_rounds=1, only=REPEATS).parse_args()
     load_core()
-    there, rounds = tools(), rounds_of(options)
     programs.SCRIPTS.mkdir(parents=True, exist_ok=True)  # SlipCover starts there
-    starting = {name: tool for name, tool in there.items() if name != FLOOR and not name.endswith(" branches")}
-    start = startup(starting, options.quick)
-    readings = measure(chosen(options), there, rounds)
-    compared = compare(readings, {"to_floor": FLOOR})
-    results: dict[str, Any] = {"programs": compared, "totals": totals(compared), "startup": start, "against": {}}
+    found = tools()
+    starting = [name for name in found if name != FLOOR and not name.endswith(" branches")]
+    results, parts, method = results_of(options, found, {"to_floor": FLOOR}, chosen(options), starting, {})
+    results["against"] = {}
     for what in ("lines", "branches"):
         peers = [f"{peer} {what}" for peer in ("coverage ctrace", "coverage sysmon", "slipcover")]
-        results["against"][what] = against(compared, f"seismo {what}", peers)
-        results["against"][f"{what} ctrace"] = against(compared, f"seismo {what}", peers[:1])
-    results["suite"] = measure_suite(rounds, options.quick)
+        results["against"][what] = against(results["programs"], f"seismo {what}", peers)
+        results["against"][f"{what} ctrace"] = against(results["programs"], f"seismo {what}", peers[:1])
+    results["suite"] = measure_suite(rounds_of(options), options.quick)
     row = results["suite"].get("packaging", {})
     cells = [[name, number(value["best"]), number(value["times"])] for name, value in row.items()]
-    parts = [render(compared), table([f"tests of packaging {PACKAGING}", "s", "× bare"], cells), render_startup(start)]
-    method = f"best wall time of {rounds} interleaved rounds (the slow ones: 1); {unrest(readings)}; start-ups in turn"
+    parts.append(table([f"tests of packaging {PACKAGING}", "s", "× bare"], cells))
     finish("coverage", options, method, results, "\n\n".join(parts))
 
 

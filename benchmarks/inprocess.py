@@ -1,7 +1,7 @@
 """The runner for tools inside one process: all tools in turn in every round, each with the program warm.
 
 In each turn the tool starts, and the body runs once as a warm-up, because the interpreter respecializes code after
-every change of hooks. Then the body is timed, and the tool stops. The duration of the warm-up is kept as well ("cold").
+every change of hooks. Then the body is timed, and the tool stops.
 
 ratio = (best with the tool - best bare) / (best with the tool's floor - best bare). If the floor adds less than 2 %, or
 less than twice the unrest of the bare readings (second best minus best), the ratio would be one of two noises. It is
@@ -16,7 +16,7 @@ import math
 import sys
 import tempfile
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -86,7 +86,6 @@ class Tool:
     floor: str = ""
     rounds: int = 1_000_000
     cases: tuple[str, ...] = ()
-    source: list[str] = field(default_factory=list)
 
 
 # The empty hooks by their names in the tables: floor py has the events of Python functions, floor c also those of C.
@@ -137,10 +136,11 @@ def trace0(base: str, rounds: int) -> dict[str, Tool]:
 def turned(
     tool: Tool, body: Case, warm: int = 1, clock: Callable[[], float] = time.perf_counter
 ) -> dict[str, list[float]]:
-    """Take one turn: seconds of the first run, and of `warm` runs after it."""
+    """Take one turn: seconds of `warm` runs after a first one."""
     tool.start()
     try:
-        return {"cold": [timed(body, clock)], "warm": [timed(body, clock) for _ in range(warm)]}
+        timed(body, clock)
+        return {"warm": [timed(body, clock) for _ in range(warm)]}
     finally:
         tool.stop()
 
@@ -171,19 +171,18 @@ def ratio_of(
     return (min(taken[name][kind]) - least) / under if known else math.nan
 
 
-def ratios(readings: Readings, found: dict[str, Tool], kind: str = "warm") -> dict[str, Any]:
+def ratios(readings: Readings, found: dict[str, Tool]) -> dict[str, Any]:
     """Return {case: {tool: {"added": relative to bare, "ratio": to the floor's added time or nan, their summary}}}."""
     results: dict[str, Any] = {}
     for case, taken in readings.items():
         results[case] = row = {}
         for name, tool in found.items():
-            times = taken[name][kind]
-            row[name] = {**summary(times), "added": min(times) / min(taken["bare"][kind]) - 1, "ratio": math.nan}
-            base = tool.floor
-            if not MODERN and base == "floor py" and tool.source and "frame" not in tool.source[0]:
-                base = "floor c"  # the empty hook of the source that seismo used
-            if base:
-                row[name] |= {"ratio": ratio_of(taken, name, base, kind), "floor": base}
+            if not taken[name]:  # it does not run in this case
+                continue
+            times = taken[name]["warm"]
+            row[name] = {**summary(times), "added": min(times) / min(taken["bare"]["warm"]) - 1, "ratio": math.nan}
+            if tool.floor:
+                row[name] |= {"ratio": ratio_of(taken, name, tool.floor), "floor": tool.floor}
     return results
 
 
@@ -209,6 +208,8 @@ def render(results: dict[str, Any], found: dict[str, Tool]) -> str:
     for case, row in results.items():
         cells = [
             added(row[name]["added"]) + (f" ({number(row[name]['ratio'])})" if found[name].floor else "")
+            if name in row
+            else number(None)
             for name in names
         ]
         rows.append([case, number(row["bare"]["best"] * 1000, 1), *cells])
@@ -218,19 +219,13 @@ def render(results: dict[str, Any], found: dict[str, Tool]) -> str:
 def conclude(
     name: str, options: argparse.Namespace, found: dict[str, Tool], readings: dict[str, Readings], method: str
 ) -> None:
-    """Print the results for micro programs and programs, warm and cold."""
-    results: dict[str, Any] = {}
-    for part, taken in readings.items():
-        results |= {part: ratios(taken, found), f"{part}_cold": ratios(taken, found, "cold")}
-    results["totals"] = {part: totals(results[part], found) for part in results}
-    results["sources"] = {name: tool.source for name, tool in found.items() if tool.source}
-    lines = [render({**results["micro"], **results["programs"]}, found), ""]
-    for part, label in (
-        ("micro", "micro programs"),
-        ("programs", "programs"),
-        ("programs_cold", "programs, first run"),
-    ):
-        for tool, total in results["totals"][part].items():
-            worst = f"worst {number(total['worst'])} ({total['worst_case']}), {total['programs']} programs"
-            lines.append(f"- {label}, {tool}: geomean {number(total['geomean'])}, {worst}")
-    finish(name, options, method, results, "\n".join(lines))
+    """Print the results for micro programs and programs."""
+    results: dict[str, Any] = {part: ratios(taken, found) for part, taken in readings.items()}
+    text = render({case: row for part in results.values() for case, row in part.items()}, found)
+    results["totals"] = {part: totals(results[part], found) for part in readings}
+    rows = [
+        [f"{part}, {tool}: ratio", number(total["geomean"]), number(total["worst"]), total["worst_case"]]
+        for part, of in results["totals"].items()
+        for tool, total in of.items()
+    ]
+    finish(name, options, method, results, f"{text}\n\n{table(['', 'geomean', 'worst', 'in'], rows)}")

@@ -3,8 +3,6 @@
     python benchmarks/instructions.py                      this interpreter and the seismo that it imports
     python benchmarks/instructions.py --baseline FOLDER    beside another build (setup.py build --build-lib FOLDER)
     python benchmarks/instructions.py --only calls hub     some of the cases
-    python benchmarks/instructions.py --baseline FOLDER --baseline-name 3f2a    its name in the table
-    python benchmarks/instructions.py --more-than 3        status 1 if a case costs over 3 % more than the baseline
 
 Times of single events drown in the noise of a busy machine; the number of instructions does not. A case is a loop that
 runs twice, in separate processes, for SHORT and LONG iterations. The difference divided by the iterations is the cost
@@ -15,7 +13,6 @@ a hundred others. Without valgrind the status is 3, and run_all.py leaves it out
 
 from __future__ import annotations
 
-import argparse
 import os
 import re
 import shutil
@@ -24,7 +21,7 @@ import sys
 import tempfile
 from dataclasses import dataclass
 
-from common import finish, leave_out, number, table
+from common import arguments, finish, leave_out, number, progress, table
 
 SHORT, LONG, QUICK_LONG = 2_000, 12_000, 4_000
 
@@ -151,44 +148,34 @@ def a_turn(case: Case, library: str | None, recorded: bool, most: int) -> float:
     return (count(program(most), library) - count(program(SHORT), library)) / (most - SHORT)
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def main() -> None:
+    parser = arguments(__doc__, rounds=1, quick_rounds=1)
     parser.add_argument("--baseline", metavar="FOLDER", help="a folder with another build of seismo")
-    parser.add_argument("--baseline-name", metavar="NAME", default="another build", help="what the table calls that")
-    parser.add_argument("--quick", action="store_true", help=f"{QUICK_LONG:,} turns instead of {LONG:,}")
-    parser.add_argument("--library", metavar="FOLDER", help="a folder with the build to measure, not the one installed")
-    parser.add_argument("--only", nargs="+", metavar="WORD", help="cases whose names begin with one of these")
-    parser.add_argument("--more-than", type=float, metavar="PERCENT", help="status 1 where a case costs that much more")
-    parser.add_argument("--json", metavar="OUT", help="write all readings to this file")
+    parser.add_argument("--only", nargs="+", metavar="WORD", default=[""], help="cases whose names begin with these")
     options = parser.parse_args()
     if shutil.which("valgrind") is None:
         leave_out("there is no valgrind")
     most = QUICK_LONG if options.quick else LONG
     bare: dict[str, float] = {}
-    rows, results, dearer = [], {}, []
+    rows, results = [], {}
     for case in cases():
-        if options.only and not case.name.startswith(tuple(options.only)):
+        if not case.name.startswith(tuple(options.only)):
             continue
+        progress(case.name)
         if case.loop not in bare:
-            bare[case.loop] = a_turn(case, options.library, False, most)
-        price = (a_turn(case, options.library, True, most) - bare[case.loop]) / case.events
-        before = None
-        if options.baseline:
-            before = (a_turn(case, options.baseline, True, most) - bare[case.loop]) / case.events
-        ratio = price / before if before else None
-        if ratio is not None and options.more_than is not None and ratio > 1 + options.more_than / 100:
-            dearer.append(case.name)
-        results[case.name] = {"bare": bare[case.loop], "event": price, "baseline": before}
-        rows.append([case.name, number(bare[case.loop], 1), number(price, 1), number(before, 1), number(ratio, 3)])
-        print(" ".join(rows[-1]), file=sys.stderr, flush=True)
-    head = ["case", "a turn, bare", "an event", "baseline", "ratio"]
+            bare[case.loop] = a_turn(case, None, False, most)
+
+        def price(library: str | None, case: Case = case) -> float:
+            return (a_turn(case, library, True, most) - bare[case.loop]) / case.events
+
+        event, before = price(None), price(options.baseline) if options.baseline else None
+        results[case.name] = {"bare": bare[case.loop], "event": event, "baseline": before}
+        cells = [number(bare[case.loop], 1), number(event, 1), number(before, 1)]
+        rows.append([case.name, *cells, number(event / before if before else None, 3)])
     method = f"instructions by callgrind, {most:,} turns less {SHORT:,}; an event is what it adds to the bare turn"
-    method += f"; the baseline is {options.baseline_name}" if options.baseline else ""
+    head = ["case", "a turn, bare", "an event", "baseline", "ratio"]
     finish("instructions", options, method, results, table(head, rows))
-    for name in dearer:
-        print(f"{name} costs over {options.more_than:g} % more than the baseline", file=sys.stderr)
-    return 1 if dearer else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -1,7 +1,11 @@
 """Large recordings: response times and memory.
 
-million  A recording of 1,111,111 paths (10 functions that call each other in every order, 6 deep): the time until the
-         first line of `seismo report` and until its end, on a pseudo-terminal, because output to a pipe is buffered.
+paths    A program of 299,593 distinct paths (8 functions that call each other in every order, 6 deep): the growth of
+         resident memory beyond that of the bare run, a path. Then the same paths are walked ten more times: the growth
+         a call, which must be zero. In memory; with a file that is flushed every 100 ms; and under cProfile, which
+         records no paths.
+million  A recording of 1,111,111 paths (10 functions): the time until the first line of `seismo report` and until its
+         end, with unbuffered output.
 trace    A trace of 10^8 calls (functions, a recursion of 20, a generator): its peak memory beside that of the same
          process without seismo, and the first line of `seismo report`. Also pictures of 1,000 columns of windows at
          random positions, from the whole recording down to a millionth of it. `first picture` is the first one of a
@@ -14,14 +18,16 @@ The page cache is warm, because the files were just written.
 
 from __future__ import annotations
 
+import cProfile
+import gc
 import os
-import pty
 import random
 import subprocess
 import sys
 import tempfile
 import time
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from common import (
     apart,
@@ -36,19 +42,24 @@ from common import (
     rounds_of,
     table,
 )
-from memory import count_of, paths_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 WIDTH, DEPTH = 10, 6
-CALLS, QUICK_CALLS, ROUND = 100_000_000, 4_000_000, 1224
+FEWER, AGAIN = 8, 10  # functions of the paths whose memory is measured, and more walks of them
+TEMPLATE = """
+def f{0}(depth):
+    if depth:
+        for function in functions:
+            function(depth - 1)
+"""
+CALLS, QUICK_CALLS, ROUND = 100_000_000, 4_000_000, 1223
 COLUMNS, WINDOWS = 1000, 20
 ZOOMS = (1, 10, 100, 1000, 10_000, 100_000, 1_000_000)
 QUERIES = {
     "aggregate": "select count(*), sum(end_ns - start_ns) from calls",
     "a hundredth of the time": "select count(*), sum(end_ns - start_ns) from calls_between({from_ns}, {to_ns})",
-    "the same by a condition": "select count(*), sum(end_ns - start_ns) from calls "
-    "where start_ns between {from_ns} and {to_ns}",
-    "open at one moment": "select count(*), min(start_ns) from calls "
-    "where start_ns <= {from_ns} and end_ns >= {from_ns}",
     "by function": "select f.qualname, count(*), max(end_ns - start_ns) from calls c "
     "join functions f on f.id = c.function group by all",
 }
@@ -58,45 +69,84 @@ PEAK = (
 )
 
 
-def report(file: str) -> dict[str, float]:
-    """Return seconds to the first line and to the end of `seismo report`, and its peak bytes.
-
-    Raise RuntimeError on failure.
-    """
-    import termios
-
-    leader, follower = pty.openpty()
-    termios.tcsetwinsize(follower, (40, 80))
-    environment = {**os.environ, "COLUMNS": "80", "LINES": "40", "PAGER": "cat", "TERM": "xterm"}
-    start, command = time.perf_counter(), [sys.executable, "-m", "seismo", "report", file]
-    process = subprocess.Popen(
-        command, stdin=subprocess.DEVNULL, stdout=follower, stderr=subprocess.STDOUT, env=environment
-    )
-    os.close(follower)
-    seen, first = b"", 0.0
-    while True:
-        try:
-            piece = os.read(leader, 65536)
-        except OSError:  # a pseudo-terminal reports EIO when its other end is closed
-            break
-        seen += piece
-        if not first and b"\n" in seen:
-            first = time.perf_counter() - start
-    os.close(leader)
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        raise RuntimeError(f"seismo report: exit {process.returncode}\n{seen.decode(errors='replace')}")
-    return {"first_line": first, "whole": time.perf_counter() - start, "peak": usage.ru_maxrss * 1024.0}
-
-
 def reports(file: str, rounds: int) -> dict[str, float]:
-    """Return the medians over this number of reports."""
-    taken = [report(file) for _ in range(rounds)]
-    return {key: median([one[key] for one in taken]) for key in taken[0]}
+    """Return the median seconds to the first line and to the end of `seismo report`. Raise RuntimeError on failure."""
+    first, whole = [], []
+    for _ in range(rounds):
+        start, command = time.perf_counter(), [sys.executable, "-u", "-m", "seismo", "report", file]
+        with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE) as process:
+            assert process.stdout
+            process.stdout.readline()
+            first.append(time.perf_counter() - start)
+            process.stdout.read()
+        whole.append(time.perf_counter() - start)
+        if process.returncode:
+            raise RuntimeError(f"seismo report: exit {process.returncode}")
+    return {"first_line": median(first), "whole": median(whole)}
 
 
-# ---- a million paths ----
+# ---- paths ----
+
+
+def paths_of(width: int) -> Callable[[int], None]:
+    """Return one of `width` functions, each of which calls all of them with a depth less by one, down to zero."""
+    functions: list[Callable[[int], None]] = []
+    for i in range(width):
+        scope: dict[str, Any] = {"functions": functions}
+        exec(compile(TEMPLATE.format(i), f"paths_{i}.py", "exec"), scope)
+        functions.append(scope[f"f{i}"])
+    return functions[0]
+
+
+def count_of(width: int, depth: int) -> int:
+    """Return the number of distinct paths in a walk of this width and depth, including the first function's own."""
+    return sum(width**level for level in range(depth + 1))
+
+
+def resident() -> int:
+    """Return the current resident bytes of this process."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def walked(kind: str) -> tuple[int, int]:
+    """Walk the paths. Return the growth of memory by the first walk and by ten more. It needs a new process."""
+    first, core, profiler = paths_of(FEWER), load_core(), cProfile.Profile()
+    first(2)
+    seismo, flushed = kind.startswith("seismo"), kind == "seismo file"
+
+    def walks(count: int) -> int:
+        before = resident()
+        for _ in range(count):
+            first(DEPTH)
+        if flushed:
+            core.flush()
+        return resident() - before
+
+    with tempfile.TemporaryFile() as file:
+        gc.collect()
+        if seismo:
+            core.start(c_functions="none", fd=file.fileno() if flushed else -1, flush_ms=100)
+        elif kind == "cProfile":
+            profiler.enable()
+        grown = walks(1), walks(AGAIN)
+        core.stop()
+        profiler.disable()
+    return grown
+
+
+def paths(folder: str, rounds: int, quick: bool) -> tuple[dict[str, Any], str]:
+    kinds, total = ("bare", "seismo memory", "seismo file", "cProfile"), count_of(FEWER, DEPTH)
+    taken = [{kind: apart(walked, kind) for kind in kinds} for _ in range(rounds)]
+    grown = {kind: [median([one[kind][at] for one in taken]) for at in (0, 1)] for kind in kinds}
+    results = {
+        kind: {
+            "bytes_a_path": (once - grown["bare"][0]) / total,
+            "bytes_a_call": (more - grown["bare"][1]) / (total * AGAIN),
+        }
+        for kind, (once, more) in grown.items()
+    }
+    rows = [[kind, number(one["bytes_a_path"], 1), number(one["bytes_a_call"], 3)] for kind, one in results.items()]
+    return results, table([f"{total:,} paths", "bytes a path", "bytes a call"], rows)
 
 
 def record_paths(target: str) -> None:
@@ -108,17 +158,17 @@ def record_paths(target: str) -> None:
         core.stop()
 
 
+def listed(title: str, results: dict[str, Any], words: dict[str, tuple[str, int]]) -> str:
+    """Return a table of results: {text: (key, digits)}."""
+    return table([title, "value"], [[text, number(results[key], digits)] for text, (key, digits) in words.items()])
+
+
 def million(folder: str, rounds: int, quick: bool) -> tuple[dict[str, Any], str]:
     file = f"{folder}/million.seismo"
     apart(record_paths, file)
-    results = {**reports(file, rounds), "paths": count_of(WIDTH, DEPTH), "file": os.path.getsize(file)}
-    rows = [
-        ["first line, s", number(results["first_line"])],
-        ["whole report, s", number(results["whole"])],
-        ["peak memory, MB", number(results["peak"] / 1e6, 0)],
-        ["file, MB", number(results["file"] / 1e6, 1)],
-    ]
-    return results, table([f"`seismo report` of {results['paths']:,} paths", "value"], rows)
+    results = {**reports(file, rounds), "file_mb": os.path.getsize(file) / 1e6}
+    words = {"first line, s": ("first_line", 2), "whole report, s": ("whole", 2), "file, MB": ("file_mb", 1)}
+    return results, listed(f"`seismo report` of {count_of(WIDTH, DEPTH):,} paths", results, words)
 
 
 # ---- a trace ----
@@ -133,11 +183,6 @@ def inner(rounds: int) -> None:
         leaf(i)
 
 
-def outer(rounds: int) -> None:
-    for _ in range(rounds):
-        inner(99)
-
-
 def deeper(depth: int) -> None:
     if depth:
         deeper(depth - 1)
@@ -150,7 +195,8 @@ def numbers(count: int) -> Any:
 def program(calls: int) -> None:
     """Make at least this number of calls and generator steps."""
     for _ in range(-(-calls // ROUND)):
-        outer(10)
+        for _ in range(10):
+            inner(99)
         for _ in range(8):
             deeper(20)
         for i in numbers(27):
@@ -205,7 +251,6 @@ def trace(folder: str, rounds: int, quick: bool) -> tuple[dict[str, Any], str]:
         "recording_mb": (traced["peak"] - bare["peak"]) / 1e6,
         "report_s": shown["first_line"],
         "report_whole_s": shown["whole"],
-        "report_mb": shown["peak"] / 1e6,
         "first_ms": drawn["first_ms"],
         "worst_ms": max(one["worst_ms"] for one in drawn["zooms"].values()),
         "reader_mb": drawn["peak"] / 1e6,
@@ -218,27 +263,14 @@ def trace(folder: str, rounds: int, quick: bool) -> tuple[dict[str, Any], str]:
         "memory while recording, MB more than bare": ("recording_mb", 1),
         "`seismo report`, first line, s": ("report_s", 2),
         "`seismo report`, whole, s": ("report_whole_s", 2),
-        "`seismo report`, resident, MB": ("report_mb", 0),
         "opened and first picture, ms": ("first_ms", 0),
+        f"a picture of {COLUMNS:,} columns of any window, worst, ms": ("worst_ms", 1),
         "reader of pictures, resident, MB": ("reader_mb", 0),
     }
-    rows = [[text, number(results[key], digits)] for text, (key, digits) in words.items()]
-    zooms = [
-        [f"1/{int(zoom):,}", number(one["median_ms"], 1), number(one["worst_ms"], 1), f"{one['runs']:,}"]
-        for zoom, one in drawn["zooms"].items()
-    ]
-    text = table([f"a trace of {calls:,} calls", "value"], rows)
-    return results, f"{text}\n\n{table(['window, of the whole', 'median ms', 'worst ms', 'runs, most'], zooms)}"
+    return results, listed(f"a trace of {calls:,} calls", results, words)
 
 
 # ---- queries ----
-
-
-def asked(file: str, sql: str) -> tuple[float, float]:
-    """Return seconds and peak MB of a process that runs a query. Raise RuntimeError with its output if it fails."""
-    begun = time.perf_counter()
-    peak = output_of([sys.executable, "-c", PEAK, file, sql], stderr=subprocess.STDOUT).split()[-1]
-    return time.perf_counter() - begun, int(peak) / 1000
 
 
 def query(folder: str, rounds: int, quick: bool) -> tuple[dict[str, Any], str]:
@@ -248,14 +280,18 @@ def query(folder: str, rounds: int, quick: bool) -> tuple[dict[str, Any], str]:
     apart(record_trace, file, calls)
     end = read(file).calls.end_ns
     for name, text in QUERIES.items():
-        sql = text.format(from_ns=end // 2, to_ns=end // 2 + end // 100)
-        found = [asked(file, sql) for _ in range(rounds)]
-        results[name] = {"s": median([one[0] for one in found]), "mb": max(one[1] for one in found)}
+        sql, taken, peaks = text.format(from_ns=end // 2, to_ns=end // 2 + end // 100), [], []
+        for _ in range(rounds):
+            begun = time.perf_counter()
+            peak = output_of([sys.executable, "-c", PEAK, file, sql], stderr=subprocess.STDOUT).split()[-1]
+            taken.append(time.perf_counter() - begun)
+            peaks.append(int(peak) / 1000)
+        results[name] = {"s": median(taken), "mb": max(peaks)}
     rows = [[name, number(one["s"]), number(one["mb"], 0)] for name, one in results.items()]
     return results, table([f"query of {calls:,} calls", "s", "peak MB"], rows)
 
 
-PARTS = {part.__name__: part for part in (million, trace, query)}
+PARTS = {part.__name__: part for part in (paths, million, trace, query)}
 
 
 def main() -> None:

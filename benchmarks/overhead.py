@@ -1,64 +1,88 @@
 """In-process overhead: the time that a recorder adds, relative to that of an empty C hook on the same events.
 
-Three micro programs and the bodies of pyperformance programs, measured as described in inprocess.py:
+Three micro programs and the bodies of pyperformance programs, measured as described in inprocess.py, by the processor
+time of the thread and several times in each turn of a tool, to exclude other load:
 
-  bare          no hook
-  floor py      empty hook on the events of Python functions (sys.monitoring; on 3.11 PEP 523, see below)
-  seismo none   seismo with --c-functions none
-  floor c       empty hook on the events of Python and C functions (sys.monitoring; on 3.11 PyEval_SetProfile)
-  seismo auto   seismo with default options
-  seismo all    seismo with --c-functions all
-  cProfile      cProfile.Profile
-
-On 3.11 seismo's source may be PEP 523 or PyEval_SetProfile; the floor is the empty hook of the source that it reports.
+  bare            no hook
+  floor starts    empty hook on starts, resumes, throws and unwinds of Python functions (not on 3.11)
+  floor py        empty hook on the events of Python functions (sys.monitoring; on 3.11 PEP 523)
+  starts none     seismo without times (--timing none, source `starts`), Python functions only (not on 3.11)
+  all events none the same with source `monitoring`
+  seismo none     seismo with --c-functions none
+  floor c         empty hook on the events of Python and C functions (sys.monitoring; on 3.11 PyEval_SetProfile)
+  starts all      seismo without times, with all C functions (not on 3.11)
+  seismo auto     seismo with default options
+  seismo all      seismo with --c-functions all
+  cProfile        cProfile.Profile
+  trace0          if it is installed (3.13 and later); Python functions only
+  seismo.cprofile seismo.cprofile.Profile; its ratio is to cProfile
 """
 
 from __future__ import annotations
 
 import cProfile
+import time
+from functools import partial
 from typing import Any
 
 import programs
 from common import arguments, load_core, rounds_of
-from inprocess import MODERN, Tool, bare, conclude, empty, measure, micro
+from inprocess import MODERN, Tool, bare, conclude, empty, measure, micro, trace0, turned
+
+import seismo.cprofile
+
+WARM = 3  # timed runs per turn of a tool
 
 
-def seismo(core: Any, c_functions: str, base: str) -> Tool:
-    """Return seismo, which records the source that it uses."""
-    source: list[str] = []
+def recorder(c_functions: str, **settings: str) -> Tool:
+    """Return seismo. Its floor is the empty hook on the same events; on 3.11 the default mode omits C functions."""
+    core = load_core()
+    base = "floor py" if c_functions == "none" or (c_functions == "auto" and not MODERN) else "floor c"
+    return Tool(partial(core.start, c_functions=c_functions, **settings), core.stop, base)
 
-    def start() -> None:
-        core.start(c_functions=c_functions)
-        source[:] = [str(core.status().get("source", ""))]
 
-    return Tool(start, core.stop, base, source=source)
+def cleared(profiler: Any, base: str) -> Tool:
+    """Return a profiler with cProfile's interface, whose results are dropped after each turn."""
+
+    def stop() -> None:
+        profiler.disable()
+        profiler.clear()
+
+    return Tool(profiler.enable, stop, base)
 
 
 def tools() -> dict[str, Tool]:
     """Return all tools that this interpreter supports, in the order of their turns."""
-    core, profiler = load_core(), cProfile.Profile()
-    return {
+    found = {
         "bare": bare(),
+        "floor starts": empty("floor starts", "floor py") if MODERN else None,
         "floor py": empty("floor py"),
-        "seismo none": seismo(core, "none", "floor py"),
+        "starts none": recorder("none", source="starts", timing="none") if MODERN else None,
+        "all events none": recorder("none", source="monitoring", timing="none") if MODERN else None,
+        "seismo none": recorder("none"),
         "floor c": empty("floor c"),
-        "seismo auto": seismo(core, "auto", "floor c" if MODERN else "floor py"),  # 3.11 omits C functions
-        "seismo all": seismo(core, "all", "floor c"),
-        "cProfile": Tool(profiler.enable, profiler.disable, "floor c", rounds=1),
+        "starts all": recorder("all", source="starts", timing="none") if MODERN else None,
+        "seismo auto": recorder("auto"),
+        "seismo all": recorder("all"),
+        "cProfile": cleared(cProfile.Profile(), "floor c"),
+        **trace0("floor py", rounds=1),
+        "seismo.cprofile": cleared(seismo.cprofile.Profile(), "cProfile"),
     }
+    return {name: tool for name, tool in found.items() if tool}
 
 
 def main() -> None:
     options = arguments(__doc__, rounds=3, quick_rounds=2, only=programs.PROGRAMS).parse_args()
     found, rounds = tools(), rounds_of(options)
     bodies = {name: programs.load(name) for name in options.only or programs.PROGRAMS}
+    turn = partial(turned, warm=WARM, clock=time.thread_time)
     readings = {
-        "micro": measure(micro(options.quick), found, 2 * rounds + 1),
-        "programs": measure(bodies, found, rounds),
+        "micro": measure(micro(options.quick), found, 2 * rounds + 1, turn),
+        "programs": measure(bodies, found, rounds, turn),
     }
     method = (
-        f"best of {rounds} interleaved rounds (micro {2 * rounds + 1}), one process; "
-        "added time over bare, in brackets divided by the added time of the empty hook on the same events"
+        f"best of {WARM} runs in each of {rounds} interleaved rounds (micro {2 * rounds + 1}), one process, processor "
+        "time; added time over bare, in brackets divided by the added time of the empty hook on the same events"
     )
     conclude("overhead", options, found, readings, method)
 

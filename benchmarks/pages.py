@@ -13,30 +13,26 @@ from itertools import compress
 from typing import TYPE_CHECKING, Any
 
 from common import BUILD, ROOT, number, table
-from targets import TARGETS, dig
+from targets import TARGETS, TITLES, dig
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 # The subject of each benchmark, in the order in which they run.
 BENCHMARKS = {
-    "overhead": "bare, under an empty hook, seismo (`--c-functions` none, auto and all) and cProfile, in one process",
-    "starts": "calls counted by their starts alone (`--timing none`), empty hooks, all events, cProfile (3.12 on)",
+    "overhead": "bare, empty hooks, `seismo profile` with several options, cProfile, `seismo.cprofile`, in one process",
     "whole_process": "whole processes with their output: the same, trace0, yappi, VizTracer, pyinstrument; start-up",
-    "truth": "how far the shown shares of the time are from those of the unprofiled program",
-    "errors": "how wide the stated errors of times are, and how many of them hold, beside busy processes too",
-    "equal": "`seismo diff`: functions listed between equal runs of five programs, and planted changes found",
+    "truth": "how far the shown shares of the time are from those of the unprofiled program; stated errors that hold",
+    "errors": "how wide the stated errors of times are, and how many of them hold beside busy processes and in blocks",
     "timeline": "`seismo trace` and `seismo profile`: added time, CPU, bytes a call, how exact a time is; VizTracer",
-    "large": "a million paths and a trace of 10^8 calls: memory, `seismo report`, pictures, `seismo query`",
-    "check": "`seismo check`: false alarms, planted regressions, what counting costs; suites under pytest",
-    "memory": "bytes a distinct path, bytes a call, bytes in the file; the file of a service",
+    "large": "a million paths, a trace of 10^8 calls: bytes a path, memory, `seismo report`, pictures, `seismo query`",
+    "check": "`seismo check`: false alarms, planted regressions, what counting costs",
     "instructions": "how many instructions an event costs with each recorder and source (needs valgrind)",
-    "scaling": "1 to 8 threads that call: whether an event costs more when several threads make events",
     "hooks": "`seismo.hooks` and `seismo.watch`: matching nothing, 1 call in 10,000, everything; two tools; hunter",
-    "cprofile": "`seismo.cprofile` and cProfile",
     "coverage": "`seismo cover`, coverage.py and SlipCover: programs, a test suite, start-up",
     "lines": "`seismo lines`, an empty `LINE` callback and line_profiler",
-    "browser": "the page of calls and `seismo view` in Chromium; speedscope and Perfetto's page with the same data",
+    "browser": "the page of calls and `seismo view` in Chromium",
     "objects": "`seismo objects`, an empty reference tracer, tracemalloc, and memray's object lifetimes (3.13.3 on)",
 }
 RESULTS = BUILD / "results"
@@ -156,23 +152,10 @@ def misses(tables: dict[str, tuple[list[str], list[list[str]]]]) -> str:
             bold = [f"{cell.strip('*')} on {label}" for label, cell in zip(columns, row, strict=True) if "**" in cell]
             if bold:
                 found.setdefault(target.why, []).append(
-                    [f"{GROUPS[group]}: {target.text}", target.shown, ", ".join(bold)]
+                    [f"{TITLES[group]}: {target.text}", target.shown, ", ".join(bold)]
                 )
     parts = (f"{why}\n\n{table(['', 'target', 'measured'], rows)}" for why, rows in found.items())
     return "\n\n".join(parts) or "Nothing."
-
-
-GROUPS = {
-    "calls": "profiles of calls",
-    "timeline": "traces",
-    "accuracy": "accuracy",
-    "hooks": "hooks",
-    "coverage": "coverage",
-    "lines": "times of lines",
-    "objects": "objects",
-    "pages": "pages",
-    "counts": "counts alone",
-}
 
 
 # The rows of the README's table: the name there, and the group and text of its target.
@@ -186,16 +169,13 @@ NUMBERS = [
 
 def numbers_table(tables: dict[str, tuple[list[str], list[list[str]]]]) -> str:
     """Return the README's table of results from the summary, without interpreters that have none of them."""
-    found: list[dict[str, str]] = []
-    for _, group, text in NUMBERS:
+    found: dict[str, dict[str, str]] = {}
+    for name, group, text in NUMBERS:
         columns, rows = tables[group]
         (row,) = (row for row in rows if row[0] == text)
-        found.append({label: cell.strip("*") for label, cell in zip(columns[2:], row[2:], strict=True)})
-    labels = [label for label in tables["calls"][0][2:] if any(row.get(label, NONE) != NONE for row in found)]
-    body = [
-        [name, *(row.get(label, NONE) for label in labels)] for (name, _, _), row in zip(NUMBERS, found, strict=True)
-    ]
-    return table(["", *labels], body)
+        found[name] = {label: cell.strip("*") for label, cell in zip(columns[2:], row[2:], strict=True)}
+    labels = [label for label in tables["calls"][0][2:] if any(row.get(label, NONE) != NONE for row in found.values())]
+    return table(["", *labels], [[name, *(row.get(label, NONE) for label in labels)] for name, row in found.items()])
 
 
 def about_table(labels: list[str], page: str) -> str:
@@ -211,40 +191,44 @@ def about_table(labels: list[str], page: str) -> str:
     return table(["label", "Python", "compiler", "build", "processor", "cores", "system", "date"], sorted(rows))
 
 
-def truth_table(labels: list[str], page: str) -> str:
-    """Return the errors of shares in points: the worst phase and, in brackets, the bound of 19 of 20 single runs."""
-    if not any(load(label, "truth") for label in labels):
-        return section(page, "truth summary")
-    tools = ("seismo auto", "seismo none", "seismo all", "cProfile", "by the program's clock", "bare again")
-    rows = []
-    for tool in tools:
-        cells = []
-        for label in labels:
-            worst, single = (reading(label, "truth", "tools", tool, key) for key in ("worst", "nineteen"))
-            cells.append(f"{number(worst, 1)} ({number(single, 1)})")
-        rows.append([tool, *cells])
-    return table(*renewed(page, "truth summary", ["worst phase (19 of 20 runs)", *labels], rows))
+def accuracy_table(name: str, head: str, labels: list[str], page: str) -> str:
+    """Return a table of docs/accuracy.md from the results, or as it is if there are none."""
+    rows = [[text, *(cell_of(label) for label in labels)] for text, cell_of in ACCURACY_ROWS[name].items()]
+    if not any(is_reading(cell) for row in rows for cell in row[1:]):
+        return section(page, name)
+    return table(*renewed(page, name, [head, *labels], rows))
 
 
-def errors_table(labels: list[str], page: str) -> str:
-    """Return the share of stated errors that hold, and their widths, in per cent."""
-    if not any(load(label, "errors") for label in labels):
-        return section(page, "errors summary")
-    shown = {
-        "stated errors that hold": ("held", "all"),
-        "stated error of a phase, median": ("held", "stated"),
-        "main functions in a run of 0.3 s, worst stated error": ("worst", "0.3"),
-        "main functions in a run of 0.3 s, median stated error": ("median", "0.3"),
-        "main functions in a run of 1 s, worst stated error": ("worst", "1"),
-        "main functions in a run of 1 s, median stated error": ("median", "1"),
-        "beside busy processes: own times within their stated error": ("busy", "held"),
-        "beside busy processes: widest stated error": ("busy", "stated"),
-        "blocks of 0.1 to 1 ms: mean off, worst shape": ("blocks", "off"),
-        "blocks of 0.1 to 1 ms: whole times within their stated error": ("blocks", "held"),
-        "blocks of 0.1 to 1 ms: widest stated error": ("blocks", "stated"),
-    }
-    rows = [[text, *(number(reading(label, "errors", *keys), 0) for label in labels)] for text, keys in shown.items()]
-    return table(*renewed(page, "errors summary", ["per cent", *labels], rows))
+def shares_of(tool: str) -> Callable[[str], str]:
+    """Return the function of a label for a cell: the worst phase's error, and in brackets that of 19 of 20 runs."""
+    return lambda label: " ".join(
+        way.format(number(reading(label, "truth", "tools", tool, key), 1))
+        for way, key in (("{}", "worst"), ("({})", "nineteen"))
+    )
+
+
+def percent(*keys: str) -> Callable[[str], str]:
+    """Return the function of a label for a cell: a number in per cent."""
+    return lambda label: number(reading(label, *keys), 0)
+
+
+TRUTH_TOOLS = ("seismo auto", "seismo none", "seismo all", "cProfile", "by the program's clock", "bare again")
+ACCURACY_ROWS: dict[str, dict[str, Callable[[str], str]]] = {
+    "truth summary": {tool: shares_of(tool) for tool in TRUTH_TOOLS},
+    "errors summary": {
+        "stated errors that hold": percent("truth", "tools", "seismo auto", "held"),
+        "stated error of a phase, median": percent("truth", "tools", "seismo auto", "stated"),
+        "main functions in a run of 0.3 s, worst stated error": percent("errors", "worst", "0.3"),
+        "main functions in a run of 0.3 s, median stated error": percent("errors", "median", "0.3"),
+        "main functions in a run of 1 s, worst stated error": percent("errors", "worst", "1"),
+        "main functions in a run of 1 s, median stated error": percent("errors", "median", "1"),
+        "beside busy processes: own times within their stated error": percent("errors", "busy", "held"),
+        "beside busy processes: widest stated error": percent("errors", "busy", "stated"),
+        "blocks of 0.1 to 1 ms: mean off, worst shape": percent("errors", "blocks", "off"),
+        "blocks of 0.1 to 1 ms: whole times within their stated error": percent("errors", "blocks", "held"),
+        "blocks of 0.1 to 1 ms: widest stated error": percent("errors", "blocks", "stated"),
+    },
+}
 
 
 def write_tables(label: str) -> None:
@@ -284,7 +268,8 @@ def write_pages() -> list[Path]:
     for label in sorted({*labels, *known}):
         write_tables(label)
     accuracy = ACCURACY.read_text()
-    accuracy = replace_section(accuracy, "truth summary", truth_table(labels, accuracy))
-    ACCURACY.write_text(replace_section(accuracy, "errors summary", errors_table(labels, accuracy)))
+    for name, head in (("truth summary", "worst phase (19 of 20 runs)"), ("errors summary", "per cent")):
+        accuracy = replace_section(accuracy, name, accuracy_table(name, head, labels, accuracy))
+    ACCURACY.write_text(accuracy)
     README.write_text(replace_section(README.read_text(), "numbers", numbers_table(tables)))
     return [PAGE, ACCURACY, README, *sorted(TABLES.glob("*.md"))]

@@ -327,13 +327,8 @@ class Running:
         repeats, took = 1, 0.0
         while took < min(wanted, 0.004):
             repeats *= 2
-            took = min(self._timed(phase, repeats) for _ in range(3))
+            took = min(self._clocked(phase, repeats)[1] for _ in range(3))
         return max(1, round(repeats * wanted / took))
-
-    def _timed(self, phase: Phase, repeats: int) -> float:
-        start = perf_counter()
-        phase(repeats)
-        return perf_counter() - start
 
     def _clocked(self, phase: Phase, repeats: int) -> tuple[float, float]:
         """Return the thread's CPU time and the wall time, in seconds."""

@@ -2,14 +2,12 @@
 
 A tool's `times` is its best wall time divided by the best bare one, and its `added` the difference. `to_...` is its
 added time divided by that of another tool. Relative to the floor, 1 is the minimum cost of reporting every event.
-Processor time and peak memory cover the process and the child processes that it waited for.
 """
 
 from __future__ import annotations
 
 import math
 import os
-import subprocess
 import sys
 import tempfile
 import time
@@ -18,11 +16,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import programs
-from common import HERE, geomean, median, number, progress, spread, summary, table
+from common import HERE, geomean, median, number, output_of, progress, rounds_of, spread, summary, table
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
 PYTHON = [sys.executable]
 FLOOR = "floor line"
@@ -33,59 +31,44 @@ FEW = ("deltablue", "chaos")
 
 @dataclass
 class Tool:
-    """A command before the script, with OUT for the output file; `slow` tools run in the first round only."""
+    """A command before the script, with OUT for the output file.
+
+    `slow` tools run in the first round only; `short` ones only on short programs, once.
+    """
 
     command: list[str]
     slow: bool = False
     environment: dict[str, str] = field(default_factory=dict)  # added to the environment, with OUT in the values
     cwd: Path | None = None  # default: the folder of the output
+    short: bool = False
 
 
-def under(what: str, slow: bool = False) -> Tool:
+def under(what: str, slow: bool = False, short: bool = False) -> Tool:
     """Return a tool of peers.py."""
     out = "NONE" if what in ("line", "references") else "OUT"
-    return Tool([*PYTHON, str(HERE / "peers.py"), what, out], slow)
+    return Tool([*PYTHON, str(HERE / "peers.py"), what, out], slow, short=short)
 
 
-@dataclass
-class Reading:
-    """The measurements of one process: wall and processor seconds, peak resident bytes, bytes of output."""
-
-    wall: float
-    cpu: float
-    peak: int
-    output: int
+Readings = dict[str, dict[str, list[float]]]  # program -> tool -> wall seconds
 
 
-Readings = dict[str, dict[str, list[Reading]]]  # program -> tool -> readings
-
-
-def run(tool: Tool, script: list[str], folder: Path) -> Reading:
-    """Run one process to its end. Raise RuntimeError with its stderr if it fails or writes no output."""
+def run(tool: Tool, script: list[str], folder: Path) -> float:
+    """Return the wall seconds of one process. Raise RuntimeError if it fails or writes no output."""
     out = str(folder / "out")
     # Allow bytecode to be cached, as for a user's second start.
     environment = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
     environment |= {key: value.replace("OUT", out) for key, value in tool.environment.items()}
     words = [word.replace("OUT", out) for word in tool.command] + script
-    with tempfile.TemporaryFile() as errors:
-        start = time.perf_counter()
-        process = subprocess.Popen(
-            words, stdout=subprocess.DEVNULL, stderr=errors, cwd=tool.cwd or folder, env=environment
-        )
-        _, status, usage = os.wait4(process.pid, 0)
-        wall = time.perf_counter() - start
-        process.returncode = os.waitstatus_to_exitcode(status)
-        if process.returncode:
-            errors.seek(0)
-            said = errors.read().decode(errors="replace")
-            raise RuntimeError(f"{' '.join(words)}: exit {process.returncode}\n{said}")
+    start = time.perf_counter()
+    output_of(words, cwd=tool.cwd or folder, env=environment)
+    wall = time.perf_counter() - start
     written = [path for path in folder.iterdir() if path.is_file()]
     size = sum(path.stat().st_size for path in written)
     for path in written:
         path.unlink()
     if any("OUT" in word for word in (*tool.command, *tool.environment.values())) and not size:
         raise RuntimeError(f"{' '.join(words)}: no output")
-    return Reading(wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024, size)
+    return wall
 
 
 def script_of(program: str, repeats: int) -> list[str]:
@@ -116,24 +99,21 @@ def measure(
 
 
 def compare(readings: Readings, bases: dict[str, str]) -> dict[str, Any]:
-    """Return {program: {tool: {walls' summary, times, added, cpu, peak, output, and ratios to the bases}}}.
+    """Return {program: {tool: {walls' summary, times, added, and ratios to the bases}}}.
 
     `bases` has {key: the tool whose added time is the divisor}, such as {"to_floor": "floor line"}.
     """
     results: dict[str, Any] = {}
     for program, by_tool in readings.items():
-        best = {name: min(r.wall for r in taken) for name, taken in by_tool.items() if taken}
+        best = {name: min(taken) for name, taken in by_tool.items() if taken}
         more = {name: wall - best["bare"] for name, wall in best.items()}
         over = {key: more[base] for key, base in bases.items() if more.get(base, 0) > 0}
         results[program] = {
             name: {
-                **summary([r.wall for r in by_tool[name]]),
+                **summary(by_tool[name]),
                 "times": best[name] / best["bare"],
                 "added": more[name],
                 **{key: more[name] / over[key] if key in over else math.nan for key in bases},
-                "cpu": min(r.cpu for r in by_tool[name]),
-                "peak": min(r.peak for r in by_tool[name]),
-                "output": by_tool[name][-1].output,
             }
             for name in best
         }
@@ -153,7 +133,7 @@ def totals(results: dict[str, Any]) -> dict[str, Any]:
 
 
 def render(results: dict[str, Any]) -> str:
-    """Return the table: times relative to bare, their means, the ratios to others, processor time and memory."""
+    """Return the table: times relative to bare, their means, and the ratios to others."""
     summed = totals(results)
     names = list(summed)
     rows = [
@@ -166,38 +146,15 @@ def render(results: dict[str, Any]) -> str:
             what, _, worst = key.removeprefix("to_").partition("_")
             label = "" if what == "times" else f"added ÷ that of {what}, "
             rows.append([label + (worst or "geomean"), "", *(number(cell) for cell in cells)])
-    heaviest = max(results, key=lambda program: results[program]["bare"]["best"])
-    row = results[heaviest]
-    for key, label, unit in (("cpu", "processor s", 1.0), ("peak", "peak MB", 1e6), ("output", "output kB", 1e3)):
-        cells = [number(row[name][key] / unit, 1) if name in row else "–" for name in names]
-        rows.append([f"{label}, {heaviest}", number(row["bare"][key] / unit, 1), *cells])
     return table(["program", "bare s", *names], rows)
-
-
-def unrest(readings: Readings) -> str:
-    """Return the variation of bare readings, as a part of a sentence."""
-    worst = max(spread([r.wall for r in row["bare"]]) for row in readings.values())
-    return f"bare readings spread up to {worst * 100:.1f} %"
 
 
 def startup(tools: dict[str, Tool], quick: bool) -> dict[str, Any]:
     """Run an empty script under each tool, in turn: milliseconds. A tool that fails is reported and left out."""
-    walls: dict[str, list[float]] = {name: [] for name in tools}
-    repeats = 15 if quick else 40
-    with tempfile.TemporaryDirectory() as scripts, tempfile.TemporaryDirectory() as temporary:
-        script = Path(scripts) / "empty.py"
-        script.write_text("")
-        for turn in range(repeats + 2):
-            progress(f"start-up {turn + 1} of {repeats + 2}")
-            for name in list(walls):
-                try:
-                    wall = run(tools[name], [str(script)], Path(temporary)).wall * 1000
-                except RuntimeError as error:
-                    print(f"{name} is left out of start-up: {error}", file=sys.stderr)
-                    del walls[name]
-                    continue
-                if turn >= 2:  # the first ones fill the page cache and write the bytecode
-                    walls[name].append(wall)
+    with tempfile.NamedTemporaryFile(suffix=".py") as script:
+        readings = measure({"start-up": 0}, tools, 17 if quick else 42, lambda *_: [script.name])["start-up"]
+    # The first two fill the page cache and write the bytecode.
+    walls = {name: [wall * 1000 for wall in taken[2:]] for name, taken in readings.items() if len(taken) > 2}
     bare = walls["bare"]
     return {
         name: {**summary(taken), "added_median": median(taken) - median(bare), "added_best": min(taken) - min(bare)}
@@ -210,6 +167,38 @@ def render_startup(start: dict[str, Any]) -> str:
     keys = ("best", "median", "added_best", "added_median")
     cells = [[name, *(number(value[key], 1) for key in keys)] for name, value in start.items()]
     return table(["start-up, ms", "best", "median", "best added", "median added"], cells)
+
+
+def results_of(
+    options: argparse.Namespace,
+    found: dict[str, Tool],
+    bases: dict[str, str],
+    repeats: dict[str, int],
+    started: Iterable[str],
+    short: dict[str, int],
+) -> tuple[dict[str, Any], list[str], str]:
+    """Measure start-up, programs (with these repeats) and short programs. Return results, tables and the method.
+
+    `bases` is that of compare(); `started` has the tools that also run an empty script. Short programs also run under
+    the tools that are bases.
+    """
+    rounds = rounds_of(options)
+    start = startup({name: found[name] for name in started}, options.quick)
+    readings = measure(repeats, {name: tool for name, tool in found.items() if not tool.short}, rounds)
+    compared = compare(readings, bases)
+    results = {"programs": compared, "totals": totals(compared), "startup": start}
+    parts = [render(compared)]
+    beside = {name: tool for name, tool in found.items() if tool.short or name in ("bare", *bases.values())}
+    if any(tool.short for tool in found.values()):
+        once = compare(measure(short, beside, 1), bases)
+        results |= {"slow": once, "slow_totals": totals(once)}
+        parts += ["Short runs:", render(once)]
+    worst = max(spread(row["bare"]) for row in readings.values())
+    method = (
+        f"best wall time of {rounds} interleaved rounds (slow tools and short runs: 1); bare readings spread up to "
+        f"{worst * 100:.1f} %; start-ups in turn"
+    )
+    return results, [*parts, render_startup(start)], method
 
 
 def chosen(options: argparse.Namespace, part: float = 1.0) -> dict[str, int]:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 VERSION = "1.14.0"
 CACHE = Path(__file__).resolve().parent / "build" / f"pyperformance-{VERSION}"
 SCRIPTS = CACHE.parent / "scripts"
+KEPT: list[dict[str, Any]] = []
 
 
 @dataclass(frozen=True)
@@ -124,65 +125,67 @@ def stand_in() -> types.ModuleType:
 
 def script(name: str) -> Path:
     """Return the program as a script, `SCRIPT REPEATS`, for tools that examine the user's script."""
-    program = PROGRAMS[name]
     target = SCRIPTS / f"{name}.py"
-    text = (sources() / f"bm_{program.folder}" / "run_benchmark.py").read_text()
     before = f"import sys; sys.path.append({str(CACHE.parents[1])!r}); import programs; programs.prepare({name!r})\n"
     target.parent.mkdir(parents=True, exist_ok=True)
+    text = source(name).read_text()
     target.write_text(f"{before}{text}\n\nprograms.repeat({name!r}, int(sys.argv[-1]))\n")
     return target
 
 
+def source(name: str) -> Path:
+    """Return the file of a program. Raise KeyError if the name is unknown."""
+    return sources() / f"bm_{PROGRAMS[name].folder}" / "run_benchmark.py"
+
+
 def prepare(name: str) -> None:
-    """Install the replacement of pyperf for the script that follows."""
+    """Install the replacement of pyperf for the program's file."""
     Runner.options, Runner.loops, Runner.bodies = PROGRAMS[name].options, PROGRAMS[name].loops, {}
     sys.modules["pyperf"] = stand_in()
     warnings.simplefilter("ignore", DeprecationWarning)
 
 
+def body_of(name: str) -> Callable[[], object]:
+    """Return the body that the program's file has passed to the Runner."""
+    program, bodies = PROGRAMS[name], Runner.bodies
+    body = bodies[program.body] if program.body else next(iter(bodies.values()))
+    if program.repeat == 1:
+        return body
+
+    def repeated() -> None:
+        for _ in range(program.repeat):
+            body()
+
+    return repeated
+
+
 def repeat(name: str, times: int) -> None:
     """Run the body that the script has passed to the Runner."""
-    program = PROGRAMS[name]
-    body = Runner.bodies[program.body] if program.body else next(iter(Runner.bodies.values()))
-    for _ in range(times * program.repeat):
+    body = body_of(name)
+    for _ in range(times):
         body()
 
 
 def load(name: str) -> Callable[[], object]:
     """Return the program's body, which can be run repeatedly. KeyError: unknown name; ImportError: missing module."""
-    program = PROGRAMS[name]
-    folder = sources() / f"bm_{program.folder}"
-    Runner.options, Runner.loops, Runner.bodies = program.options, program.loops, {}
-    kept = sys.modules.get("pyperf")
-    argv, path = sys.argv, list(sys.path)
-    sys.modules["pyperf"] = stand_in()
-    sys.argv = [str(folder / "run_benchmark.py"), *program.options]
-    sys.path.insert(0, str(folder))
-    warnings.simplefilter("ignore", DeprecationWarning)
+    file, argv, path = source(name), sys.argv, list(sys.path)
+    prepare(name)
+    sys.argv = [str(file), *PROGRAMS[name].options]
+    sys.path.insert(0, str(file.parent))
     try:
-        script = runpy.run_path(str(folder / "run_benchmark.py"), run_name="__main__")
+        names = runpy.run_path(str(file), run_name="__main__")
     finally:
         sys.argv, sys.path[:] = argv, path
-        sys.modules.pop("pyperf", None)
-        if kept is not None:
-            sys.modules["pyperf"] = kept
-    bodies = Runner.bodies
-    body = bodies[program.body] if program.body else next(iter(bodies.values()))
-    repeat = program.repeat
-
-    def run(_script: object = script) -> None:
-        for _ in range(repeat):
-            body()
-
-    return run
+        del sys.modules["pyperf"]
+    body = body_of(name)
+    KEPT.append(names)  # the globals of the body's functions
+    return body
 
 
 def main() -> None:
-    """Load one program and run its body REPEATS times, for the whole-process benchmarks."""
+    """Load one program and run its body REPEATS times."""
     if len(sys.argv) != 3 or sys.argv[1] not in PROGRAMS:
-        names = " ".join(PROGRAMS)
-        print(f"usage: programs.py NAME REPEATS\n{__doc__}\nNAME is one of: {names}")
-        sys.exit(0 if "--help" in sys.argv else 2)
+        sys.exit(f"usage: programs.py NAME REPEATS\n{__doc__}\nNAME is one of: {' '.join(PROGRAMS)}")
     body = load(sys.argv[1])
     for _ in range(int(sys.argv[2])):
         body()

@@ -7,10 +7,8 @@
 
 --python LABEL=COMMAND names an interpreter; the last word of COMMAND is the interpreter, words before it are a prefix
 that runs it (in a container, another root folder ...) and must keep the current folder and the environment. Each gets a
-virtual environment .venvs-bench/LABEL with the packages of benchmarks/requirements.txt (--no-install keeps it as it is)
-and a separate build of seismo under benchmarks/build. --build-only prepares all that and measures nothing.
-
-The machine should be otherwise idle. Results are stored as JSON under benchmarks/build/results/LABEL.
+virtual environment .venvs-bench/LABEL with the packages of benchmarks/requirements.txt and a separate build of seismo
+under benchmarks/build. The machine should be otherwise idle. Results are JSON under benchmarks/build/results/LABEL.
 """
 
 from __future__ import annotations
@@ -25,7 +23,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from common import BUILD, LEFT_OUT, ROOT
+from common import BUILD, LEFT_OUT, ROOT, output_of
 from pages import BENCHMARKS, RESULTS, write_pages
 
 NAMES = list(BENCHMARKS)
@@ -65,23 +63,18 @@ def environment(interpreter: Interpreter) -> dict[str, str]:
     return {**kept, "PYTHONPATH": str(interpreter.library)}
 
 
-def prepare(interpreter: Interpreter, install: bool) -> None:
+def prepare(interpreter: Interpreter) -> None:
     """Make the virtual environment and build seismo. Raise SystemExit with the command's output if a step fails."""
 
     def step(what: str, command: list[str]) -> None:
-        done = subprocess.run(
-            command, cwd=ROOT, env=environment(interpreter), capture_output=True, text=True, check=False
-        )
-        if done.returncode:
-            raise SystemExit(f"{interpreter.label}: {what} failed: {shlex.join(command)}\n{done.stdout}{done.stderr}")
+        try:
+            output_of(command, cwd=ROOT, env=environment(interpreter))
+        except RuntimeError as error:
+            raise SystemExit(f"{interpreter.label}: {what} failed: {error}") from None
 
-    if install:
-        if not (ENVIRONMENTS / interpreter.label / "bin").is_dir():
-            step(
-                "making the environment",
-                [*interpreter.command, "-m", "venv", str(Path(".venvs-bench") / interpreter.label)],
-            )
-        step("installing", [*interpreter.python, "-m", "pip", "install", "-q", "-r", "benchmarks/requirements.txt"])
+    if not (ENVIRONMENTS / interpreter.label / "bin").is_dir():
+        step("making the environment", [*interpreter.command, "-m", "venv", f".venvs-bench/{interpreter.label}"])
+    step("installing", [*interpreter.python, "-m", "pip", "install", "-q", "-r", "benchmarks/requirements.txt"])
     base = interpreter.library.parent
     base.mkdir(parents=True, exist_ok=True)
     build = ["setup.py", "-q", "build", "--build-base", str(base / "base"), "--build-lib", str(interpreter.library)]
@@ -107,32 +100,21 @@ def run(interpreter: Interpreter, name: str, quick: bool) -> bool:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    how = parser.add_mutually_exclusive_group()
-    how.add_argument("--quick", action="store_true", help="rough readings, about half a minute an interpreter")
-    how.add_argument("--full", action="store_true", help="the full suite, about three minutes an interpreter (default)")
+    parser.add_argument("--quick", action="store_true", help="rough readings, which are not written to the pages")
     parser.add_argument("--only", nargs="+", choices=NAMES, default=NAMES, metavar="NAME", help=" ".join(NAMES))
     parser.add_argument("--python", action="append", type=parse_interpreter, metavar="LABEL=COMMAND", default=[])
-    parser.add_argument("--interpreters", nargs="+", metavar="LABEL", help="of those named by --python, only these")
-    parser.add_argument("--no-install", action="store_true", help="the environments are there already")
-    parser.add_argument("--build-only", action="store_true", help="prepare environments and builds, measure nothing")
-    parser.add_argument("--no-docs", action="store_true", help="do not write the pages (--quick never does)")
     parser.add_argument("--docs-only", action="store_true", help="only write the pages from the last results")
     options = parser.parse_args()
     here = Interpreter(".".join(platform.python_version_tuple()[:2]), [sys.executable])
     chosen: list[Interpreter] = options.python or [here]
-    if options.interpreters:
-        unknown = set(options.interpreters) - {interpreter.label for interpreter in chosen}
-        if unknown:
-            parser.error(f"no --python for {', '.join(sorted(unknown))}")
-        chosen = [interpreter for interpreter in chosen if interpreter.label in options.interpreters]
     failed = False
     if not options.docs_only:
         for interpreter in chosen:
-            prepare(interpreter, install=not options.no_install)
-        for interpreter in [] if options.build_only else chosen:
+            prepare(interpreter)
+        for interpreter in chosen:
             for name in options.only:
                 failed |= not run(interpreter, name, options.quick)
-    if not (options.no_docs or options.quick or options.build_only):
+    if not options.quick:
         for path in write_pages():
             print(f"{path.relative_to(ROOT)} is written")
     sys.exit(1 if failed else 0)

@@ -9,30 +9,30 @@ from dataclasses import dataclass
 from typing import Any
 
 WHY = {
-    "event": "Programs run for 7 to 170 ms, so many of their functions are young and still timed. Programs with many functions (sqlglot, regex_compile, logging) pay most for that. On 3.11 the floor adds as little as 3 % to a program, so a small cost is a large ratio.",
-    "journal": "Each event appends a byte to the thread's journal, every 31st reads the clock, and a full block takes a lock.",
-    "writer": "The writer compresses and summarizes the journal on its own thread, some nanoseconds an event. The target was set when a profile cost more.",
-    "every": "With `--timing every`, each event reads the clock, adds a time and writes three bytes. On 3.11 the floor adds as little as 3 %. trace0 receives the same events of Python functions; over all programs it adds as much or more.",
-    "truth": "[accuracy.md](accuracy.md#how-far-from-the-truth) describes the code that is estimated worst.",
-    "width": "A stated error contains 4 % of the time and, for each call that was only counted, half of the variation of a call's cost. A function with few looks has the error of its prediction.",
-    "block": "The first calls of a block find seismo's code and data outside the CPU caches. The interpreter also enables events in each function at its first run. These microseconds belong to no function.",
-    "hub": "A hub first finds the tools that want an event; `sys.setprofile` has a single callback.",
-    "frame": "A `Py_tracefunc` receives a frame object, which the interpreter has to make; the floor, an empty callback of `sys.monitoring`, receives none. The row *÷ the empty profile hook* compares like with like.",
-    "second": "Tools share the dispatch of an event, not the calls of their callbacks. From 3.12 on dispatch is so cheap that a second call is a large part of the total.",
-    "hundredths": "The programs run for about two seconds; a few hundredths vary from run to run.",
-    "suite": "The suite takes about half a second, and much of it is start-up and reading of sources.",
-    "heap": "One case raises the mean: a heap of a million living lists of which some are replaced in random order. Each birth and death there misses the CPU caches.",
-    "bytes": "A path takes a record and an entry in a table with free space. It takes 72 bytes more when it first waits, and 48 when it is first sampled while its function is young. Paths therefore grow once, not with each call.",
-    "reading": "The time is that of reading the file and adding up its rows.",
-    "start": "Start-up is the loading of the native core and of the recording modules.",
-    "starts": "A start costs more than its hook because of the search for the caller and the child; programs of many small functions pay most.",
-    "shared": "The machine had two cores and a load of 8 to 20 meanwhile. Half of the frames take less than a millisecond; the 95th percentile consists of the few that do much.",
-    "marks": "The clock is marked every 24 to 31 events, so a time is off by up to the duration of a dozen events. That is more where a function runs for some hundred nanoseconds between two events.",
+    "event": "The programs run for 7 to 170 ms, so many of their functions are young and still timed. This cost is largest in programs with many functions (sqlglot, regex_compile, logging). On 3.11 the floor adds as little as 3 % to a program, so a small cost is a large ratio.",
+    "journal": "In a trace, each event appends a byte to the thread's journal, every 31st event reads the clock, and a full block takes a lock.",
+    "writer": "The writer of a trace compresses and summarizes the journal on its own thread, which takes some nanoseconds an event. The target was set when a profile cost more.",
+    "every": "With `--timing every`, each event reads the clock, adds a time and writes three bytes. On 3.11 the floor adds as little as 3 %. trace0 receives the same events of Python functions; over all programs it adds at least as much as seismo.",
+    "truth": "[accuracy.md](accuracy.md#how-far-from-the-truth) describes the code with the largest errors.",
+    "width": "A stated error contains 4 % of the time and, for each call that was only counted, half of the variation of a call's cost. A function with few samples has the error of its prediction.",
+    "block": "During the first calls of a block, seismo's code and data are not in the CPU caches. The interpreter also enables events in each function at its first run. seismo cannot attribute these microseconds to a function.",
+    "hub": "The hub must find the tools that want an event, while `sys.setprofile` has a single callback.",
+    "frame": "A `Py_tracefunc` receives a frame object, which the interpreter has to make; the floor, an empty callback of `sys.monitoring`, receives none. The row *÷ the empty profile hook* compares two hooks that both receive a frame object.",
+    "second": "Several tools share the dispatch of an event, but not the calls of their callbacks. From 3.12 on, dispatch is so cheap that the second call is a large part of the total.",
+    "hundredths": "The programs run for about two seconds, and the ratio varies by a few hundredths from run to run.",
+    "suite": "The test suite takes about half a second, and much of that is start-up and reading of sources.",
+    "heap": "One case raises the mean: a heap of a million living lists of which some are replaced in random order. Each birth and death in this heap misses the CPU caches.",
+    "bytes": "The memory of a path is a record and an entry in a hash table. It grows by 72 bytes when the path first waits, and by 48 when it is first sampled while its function is young.",
+    "reading": "The report spends this time on reading the file and adding up its rows.",
+    "start": "During start-up, seismo loads the native core and the modules that record.",
+    "starts": "To count a start, seismo searches for the caller and the child node, which is most expensive in programs with many small functions.",
+    "shared": "The machine had two cores and a load of 8 to 20 during this measurement. Half of the frames take less than a millisecond.",
+    "marks": "A trace reads the clock every 24 to 31 events, so a time may be wrong by the duration of a dozen events. The error is larger if functions run for some hundred nanoseconds between two events.",
 }
-# A line that begins with # names a group, which is a table of the page. Every other line is a row: its text; the
+# A line that begins with # names a group, which is a table of the page, and its title if that is another. Every other line is a row: its text; the
 # benchmark and the path of the number in its results; the target as shown on the page; digits; the reason for a miss.
 ROWS = """
-# calls
+# calls: profiles of calls
 micro programs, Python functions only, worst: ÷ floor | overhead/totals/micro/seismo none/worst | ≤ 1 (3.11: 1.15) | 2 | event
 micro programs, default mode, worst: ÷ floor | overhead/totals/micro/seismo auto/worst | ≤ 1 (3.11: 1.15) | 2 | event
 programs, Python functions only, mean: ÷ floor | overhead/totals/programs/seismo none/geomean | ≤ 0.75 (3.11: 1.3) | 2 | event
@@ -43,15 +43,14 @@ whole processes, Python functions only: ÷ cProfile | whole_process/totals/seism
 whole processes, default mode: ÷ cProfile | whole_process/totals/seismo auto/to_cprofile | < 0.25 (3.11: 0.75, 3.12: 0.5) | 2 | start
 whole processes, Python functions only: ÷ trace0 | whole_process/totals/seismo none/to_trace0 | < 0.45 | 2 | start
 start-up, ms added | whole_process/startup/seismo auto/added_median | ≤ 5 | 1 | start
-memory, bytes a distinct path | memory/paths/seismo memory/bytes_a_path | ≤ 200 | 0 | bytes
-memory, bytes a call | memory/paths/seismo memory/bytes_a_call | ≤ 0 | 2 | bytes
+memory, bytes a distinct path | large/paths/seismo memory/bytes_a_path | ≤ 200 | 0 | bytes
+memory, bytes a call | large/paths/seismo memory/bytes_a_call | ≤ 0 | 2 | bytes
 `seismo report` of a million paths, seconds to the first line | large/million/first_line | < 2 | 2 | reading
 # accuracy
 default mode, worst phase: points | truth/tools/seismo auto/worst | ≤ 2 | 1 | truth
 default mode, 19 of 20 single runs, beyond bare: points | truth/tools/seismo auto/nineteen | ≤ 3 | 1 | truth
 Python functions only, worst phase: points | truth/tools/seismo none/worst | ≤ 2 | 1 | truth
-default mode, stated errors that hold: per cent | truth/tools/seismo auto/held | ≥ 95 | 0 | truth
-stated errors that hold, other seeds: per cent | errors/held/all | ≥ 95 | 0 | width
+stated errors that hold, other seeds: per cent | truth/tools/seismo auto/held | ≥ 95 | 0 | width
 main functions, run of 0.3 s, worst stated error: per cent | errors/worst/0.3 | ≤ 20 | 0 | width
 main functions, run of 1 s, worst stated error: per cent | errors/worst/1 | ≤ 10 | 0 | width
 beside busy processes, own times within their error: per cent | errors/busy/held | ≥ 95 | 0 | width
@@ -60,7 +59,7 @@ blocks of 0.1 to 1 ms, mean off, worst shape: per cent | errors/blocks/off | ≤
 blocks, stated errors that hold: per cent | errors/blocks/held | ≥ 95 | 0 | block
 blocks, widest stated error: per cent | errors/blocks/stated | ≤ 25 | 0 | block
 cProfile, worst phase: points | truth/tools/cProfile/worst |  | 1
-# timeline
+# timeline: traces
 programs, Python functions only, mean: added time ÷ `seismo profile`'s | timeline/totals/trace/geomean | ≤ 1.15 | 2 | journal
 programs, Python functions only, worst: added time ÷ `seismo profile`'s | timeline/totals/trace/worst | ≤ 1.35 | 2 | journal
 CPU of all threads, the writer included, mean: ÷ `seismo profile`'s | timeline/totals/trace/cpu | ≤ 1.5 | 2 | writer
@@ -72,7 +71,6 @@ bytes a call, mean | timeline/totals/trace/bytes_a_call | ≤ 1.5 | 2
 `--timing every`: bytes a call, mean | timeline/totals/trace every/bytes_a_call | ≤ 4 | 2
 how far off a time may be, median, worst program: µs | timeline/totals/trace/bound_median_us | ≤ 2 | 2 | marks
 how far off a time may be, 99 of 100, worst program: µs | timeline/totals/trace/bound_most_us | ≤ 50 | 2
-8 threads: nanoseconds added a call ÷ with one | scaling/trace_most_to_one | ≤ 1.1 | 2
 10^8 calls: memory while recording, MB | large/trace/recording_mb | ≤ 64 | 0
 10^8 calls: seconds to the first line of `seismo report` | large/trace/report_s | ≤ 1 | 2
 10^8 calls: any window as a picture of 1,000 columns, worst: ms | large/trace/worst_ms | ≤ 50 | 1
@@ -90,7 +88,7 @@ a C callback: ÷ the empty profile hook | hooks/relations/c ÷ floor profile/geo
 a second Python callback: ÷ the first | hooks/relations/python, python/geomean | ≤ 0.3 | 2 | second
 a second C callback: ÷ the first | hooks/relations/c, c/geomean | ≤ 0.3 | 2 | second
 a C callback next to a Python callback: ÷ alone | hooks/relations/python, c/geomean | ≤ 0.3 | 2 | second
-`seismo.cprofile`: ÷ cProfile | cprofile/totals/programs/seismo/geomean | < 1 | 2 | event
+`seismo.cprofile`: ÷ cProfile | overhead/totals/programs/seismo.cprofile/geomean | < 1 | 2 | event
 # coverage
 lines: × bare | coverage/totals/seismo lines/times | ≤ 1.05 (3.11: –) | 2 | hundredths
 branches: × bare | coverage/totals/seismo branches/times | ≤ 1.05 (3.11: –) | 2 | hundredths
@@ -102,7 +100,7 @@ counts of hits: ÷ floor | coverage/totals/seismo counts/to_floor | ≤ 1.3 | 2 
 a test suite with contexts: × bare | coverage/suite/packaging/seismo lines, contexts/times | ≤ 1.15 | 2 | suite
 the same suite under pytest-cov: × bare | coverage/suite/packaging/pytest-cov ctrace lines, contexts/times |  | 2
 start-up, ms added | coverage/startup/seismo lines/added_median | ≤ 25 | 1 | start
-# lines
+# lines: times of lines
 all lines: ÷ floor | lines/totals/seismo lines/to_floor | ≤ 1.6 | 2 | event
 line_profiler: × bare | lines/slow_totals/line_profiler/times |  | 1
 start-up, ms added | lines/startup/seismo lines/added_median | ≤ 25 | 1 | start
@@ -110,7 +108,6 @@ start-up, ms added | lines/startup/seismo lines/added_median | ≤ 25 | 1 | star
 by type: ns an event | objects/totals/seismo types/ns | ≤ 5 | 1 | heap
 by line: ns an event | objects/totals/seismo lines/ns | ≤ 35 | 1 | heap
 the empty tracer: ns an event | objects/totals/floor references/ns |  | 1
-memray's object lifetimes: ns an event | objects/totals/memray/ns |  | 0
 deltablue, by line: × bare | objects/whole/deltablue/seismo lines/times | ≤ 1.5 | 2
 deltablue under tracemalloc: × bare | objects/whole/deltablue/tracemalloc/times |  | 2
 deltablue under memray's object lifetimes: × bare | objects/whole/deltablue/memray/times |  | 2
@@ -122,24 +119,18 @@ page of 200,000 paths: kB | browser/page/200000/kB | ≤ 6000 | 0
 code in a page of calls: kB | browser/page/code_kB | ≤ 200 | 0
 200,000 paths: first paint, ms | browser/page/200000/seismo/first_paint_ms | ≤ 1000 | 0
 200,000 paths: a frame of zooming, p95: ms | browser/page/200000/seismo/zoom_p95_ms | ≤ 8 | 1 | shared
-200,000 paths in speedscope: first paint, ms | browser/page/200000/speedscope/first_paint_ms |  | 0
-200,000 paths in speedscope: a frame, p95: ms | browser/page/200000/speedscope/zoom_p95_ms |  | 1
 10^8 calls in `seismo view`: first paint, ms | browser/view/long/first_paint_ms | ≤ 1500 | 0 | shared
 10^8 calls: a frame of zooming, p95: ms | browser/view/long/zoom_p95_ms | ≤ 16 | 1
 10^8 calls: memory of the server, MB | browser/view/long/server_mb | ≤ 300 | 0
 code of the viewer: kB | browser/view/code_kB | ≤ 600 | 0
-200,000 calls in `seismo view`: first paint, ms | browser/view/beside/`seismo view`/first_paint_ms |  | 0
-200,000 calls in Perfetto's page: first paint, ms | browser/view/beside/Perfetto/first_paint_ms |  | 0
-200,000 calls in `seismo view`: a frame, p95: ms | browser/view/beside/`seismo view`/zoom_p95_ms |  | 1
-200,000 calls in Perfetto's page: a frame, p95: ms | browser/view/beside/Perfetto/zoom_p95_ms |  | 1
-# counts
-calls of Python functions, mean: added time ÷ the empty hook's | starts/totals/programs/starts none/geomean | ≤ 0.65 | 2 | starts
-calls of Python functions, worst: added time ÷ the empty hook's | starts/totals/programs/starts none/worst |  | 2
-an empty hook on starts alone, mean: ÷ the empty hook's | starts/totals/programs/floor starts/geomean |  | 2
-the same calls from all events, mean: ÷ the empty hook's | starts/totals/programs/all events none/geomean |  | 2
-calls with all C functions, mean: ÷ the empty hook's on these | starts/totals/programs/starts all/geomean |  | 2
-the same calls under trace0, mean: ÷ the empty hook's | starts/totals/programs/trace0/geomean |  | 2
-calls as by default under cProfile, mean: ÷ the empty hook's | starts/totals/programs/cProfile/geomean |  | 1
+# counts: counts alone
+calls of Python functions, mean: added time ÷ the empty hook's | overhead/totals/programs/starts none/geomean | ≤ 0.65 | 2 | starts
+calls of Python functions, worst: added time ÷ the empty hook's | overhead/totals/programs/starts none/worst |  | 2
+an empty hook on starts alone, mean: ÷ the empty hook's | overhead/totals/programs/floor starts/geomean |  | 2
+the same calls from all events, mean: ÷ the empty hook's | overhead/totals/programs/all events none/geomean |  | 2
+calls with all C functions, mean: ÷ the empty hook's on these | overhead/totals/programs/starts all/geomean |  | 2
+the same calls under trace0, mean: ÷ the empty hook's | overhead/totals/programs/trace0/geomean |  | 2
+calls as by default under cProfile, mean: ÷ the empty hook's | overhead/totals/programs/cProfile/geomean |  | 1
 whole processes, counts alone: ÷ cProfile | whole_process/totals/seismo counts/to_cprofile |  | 2
 `seismo check`: false alarms in 30 checks | check/false_alarms | ≤ 0 | 0
 regressions found, of 10 | check/found | ≥ 10 | 0
@@ -183,7 +174,7 @@ def _read() -> dict[str, list[Target]]:
     found: dict[str, list[Target]] = {}
     for line in ROWS.strip().splitlines():
         if line.startswith("#"):
-            group = found.setdefault(line[2:], [])
+            group = found.setdefault(line[2:].partition(":")[0], [])
             continue
         text, way, target, digits, *why = (cell.strip() for cell in line.split("|"))
         benchmark, *keys = way.split("/")
@@ -192,6 +183,7 @@ def _read() -> dict[str, list[Target]]:
 
 
 TARGETS = _read()
+TITLES = {group: title or group for group, title in re.findall(r"^# (\w+)(?:: (.+))?$", ROWS, re.MULTILINE)}
 
 
 def targets_of(benchmark: str) -> list[Target]:

@@ -3,26 +3,18 @@
 Micro programs and the bodies of pyperformance programs, all tools in turn in every round, each recording to a file if
 the tool has one:
 
-  bare            no hook
-  floor           empty hook on the events of Python functions (sys.monitoring; on 3.11 PEP 523)
-  profile         seismo profile, Python functions
-  trace           seismo trace, Python functions
-  trace every     seismo trace --timing every, Python functions
-  profile auto    seismo profile with default options
-  trace auto      seismo trace with default options
+  bare, floor     no hook; empty hook on the events of Python functions (sys.monitoring; on 3.11 PEP 523)
+  profile, trace  seismo profile and trace, Python functions; trace every: with --timing every
+  ... auto        the same with default options
   trace0          trace0.Tracer to a file, if it is installed; Python functions
   VizTracer       viztracer.VizTracer, if it is installed, at most a million events; Python and C functions
 
 A turn is: start, one untimed run of the body, REPEATS timed runs, stop. Times are processor time of the thread that
-runs the body, which excludes other programs; the body does not wait. The CPU time of all threads, including the
-journal's writer, covers the whole turn from the start to the end of the stop, which writes the rest; the best turn
-counts. Programs that mostly resume generators and coroutines are separate in the totals.
+runs the body. The CPU time of all threads, including the journal's writer, covers the whole turn with the end of the
+stop, which writes the rest. Programs that mostly resume generators and coroutines are separate in the totals.
 
 bytes per call: of the file's chunks of the kind JRNL, divided by the calls and resumes of the tree. bound: the error
 bounds of start times, median and 99th percentile, of the calls in running code (with a bound below a millisecond).
-
-docutils renders its own manual, for the bytes per call of a large library. It is excluded from the totals of time and
-CPU, so that these are comparable with earlier ones, and skipped if docutils is not installed.
 """
 
 from __future__ import annotations
@@ -45,7 +37,6 @@ if TYPE_CHECKING:
     from common import Case
 
 GENERATORS = ("generator", "generators", "coroutines")
-MANUAL = "docutils"
 REPEATS = 3
 WINDOW = 100_000  # calls whose bounds are examined
 
@@ -99,18 +90,6 @@ def tools(path: Path) -> dict[str, Tool]:
     }
 
 
-def manual() -> dict[str, Case]:
-    """Return docutils rendering a chapter of its manual, which pyperformance contains, or {} if it is not installed."""
-    if not importlib.util.find_spec("docutils"):
-        return {}
-    from docutils.core import publish_string  # type: ignore[import-untyped]
-
-    chapter = programs.sources() / "bm_docutils" / "data" / "docs" / "user" / "config.txt"
-    text = chapter.read_text(encoding="utf-8")
-    settings = {"input_encoding": "unicode", "output_encoding": "unicode", "report_level": 5}
-    return {MANUAL: lambda: publish_string(text, writer="html5", settings_overrides=settings)}
-
-
 def turn(tool: Tool, body: Case) -> dict[str, list[float]]:
     """Take one turn: seconds of the runs, and CPU seconds per run with its part of the stop."""
     gc.collect()
@@ -150,18 +129,17 @@ def journal_of(path: str) -> dict[str, list[float]]:
 def totals(readings: Any, found: dict[str, Tool]) -> dict[str, dict[str, Any]]:
     """Return the totals of each tool: means, generator programs, the ratio to trace0, and the contents of its files."""
     summed: dict[str, dict[str, Any]] = {}
-    timed = {case: taken for case, taken in readings.items() if case != MANUAL}
     for name, tool in found.items():
         if not tool.floor:
             continue
-        every = {case: ratio_of(taken, name, tool.floor, steady=True) for case, taken in timed.items()}
+        every = {case: ratio_of(taken, name, tool.floor, steady=True) for case, taken in readings.items()}
         kept = {case: value for case, value in every.items() if value > 0}
         total = worst_and_mean({case: value for case, value in kept.items() if case not in GENERATORS})
         summed[name] = total
         total["generators"] = max((kept[case] for case in GENERATORS if case in kept), default=math.nan)
-        total["cpu"] = geomean(ratio_of(taken, name, tool.floor, "cpu", steady=True) for taken in timed.values())
+        total["cpu"] = geomean(ratio_of(taken, name, tool.floor, "cpu", steady=True) for taken in readings.values())
         if "trace0" in found and name != "trace0":
-            beside = [ratio_of(taken, name, "trace0", steady=True) for taken in timed.values()]
+            beside = [ratio_of(taken, name, "trace0", steady=True) for taken in readings.values()]
             total["to_trace0"] = max((value for value in beside if not math.isnan(value)), default=math.nan)
         files = [taken[name] for taken in readings.values() if "bytes_a_call" in taken[name]]
         if files:
@@ -171,7 +149,7 @@ def totals(readings: Any, found: dict[str, Tool]) -> dict[str, dict[str, Any]]:
     return summed
 
 
-def render(readings: Any, found: dict[str, Tool], summed: dict[str, dict[str, Any]]) -> str:
+def render(readings: Any, found: dict[str, Tool]) -> str:
     """Return the tables of added times and of the contents of files."""
     shown = {name: tool.floor for name, tool in found.items() if tool.floor}
     journals = [name for name, tool in found.items() if isinstance(tool, Traced) and tool.journal]
@@ -185,27 +163,21 @@ def render(readings: Any, found: dict[str, Tool], summed: dict[str, dict[str, An
         for name in journals:
             of = {key: number(values[-1]) for key, values in taken[name].items()}
             kept[-1] += [of["bytes_a_call"], f"{of['bound_median_us']}; {of['bound_most_us']}"]
-    lines = [
-        f"- {name}: added time ÷ that of {shown[name]}: "
-        + ", ".join(f"{key} {one if isinstance(one, str) else number(one)}" for key, one in total.items())
-        for name, total in summed.items()
-    ]
     heads = [head for name in journals for head in (f"{name}: bytes a call", "bound, µs: median; 99 %")]
     first = table(["program", "bare ms", *(f"{name} ÷ {base}" for name, base in shown.items())], rows)
-    return "\n".join([first, "", *lines, "", table(["program", *heads], kept)])
+    return f"{first}\n\n{table(['program', *heads], kept)}"
 
 
 def main() -> None:
     options = arguments(__doc__, rounds=3, quick_rounds=2, only=programs.PROGRAMS).parse_args()
-    cases = {**micro(options.quick), **manual()}
+    cases = micro(options.quick)
     cases |= {name: programs.load(name) for name in options.only or programs.PROGRAMS}
     with tempfile.TemporaryDirectory() as folder:
         found = tools(Path(folder) / "recording.seismo")
         readings = measure(cases, found, rounds_of(options), turn)
-    summed = totals(readings, found)
     method = f"best of {rounds_of(options)} interleaved rounds, one process, CPU time; in brackets that of all threads"
-    results = {"readings": readings, "totals": summed}
-    finish("timeline", options, method, results, render(readings, found, summed))
+    results = {"readings": readings, "totals": totals(readings, found)}
+    finish("timeline", options, method, results, render(readings, found))
 
 
 if __name__ == "__main__":

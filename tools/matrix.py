@@ -68,8 +68,12 @@ ONCE = {
     "tests/cli/test_newest.py": "is about the names of files",
     "tests/coverage/test_path_aliases.py": "is about the names of files",
     "tests/native/base/test_workers.py": "builds a program in C that has no Python",
+    "tests/native/engine/test_allocation.py": "fails allocations; the sanitizers run it as well",
     "tests/native/estimate": "computes from finished recordings",
     "tests/native/file": "reads and writes files in C, without an interpreter; with the sanitizers its asserts are on",
+    "tests/native/hub/test_allocation.py": "as tests/native/engine/test_allocation.py",
+    "tests/native/recorder/coverage/test_allocation.py": "as tests/native/engine/test_allocation.py",
+    "tests/native/recorder/objects/test_allocation.py": "as tests/native/engine/test_allocation.py",
     "tests/native/trace": "as tests/native/file",
     "tests/report/story": "tells finished recordings, in plain Python",
 }
@@ -134,7 +138,7 @@ class Run:
     scripts: list[list[str]]
     packages: "Packages" = field(init=False)
     # What users' compilers make beside the code, debug information, is a tenth of the work, and more of the packing.
-    build: dict[str, str] = field(default_factory=lambda: {"CFLAGS": "-g0"})
+    build: dict[str, str] = field(default_factory=lambda: {"CFLAGS": "-g0", "SEISMO_TESTING": "1"})
     environment: dict[str, str] = field(default_factory=dict)
     passed: bool = False
     closing: list[str] = field(default_factory=list)
@@ -283,7 +287,8 @@ def selected(label: str, labels: list[str]) -> list[list[str]]:
         files = [path for path in ROOT.glob("tests/**/test_*.py") if MARKED.search(path.read_text(encoding="utf-8"))]
         names = [path.relative_to(ROOT).as_posix() for path in files]
         others = [name for name in names if not name.startswith(tuple(f"{path}/" for path in CORE_TESTS))]
-        return [suite(*CORE_TESTS), suite(*others, marks="matrix and not timing")]
+        core = [*suite(*CORE_TESTS), *(f"--ignore={path}" for path in ONCE)]
+        return [core, suite(*others, marks="matrix and not timing")]
     elif newest[version(label)] != label:
         work = suite(*RECORDING_TESTS)
     else:

@@ -1,9 +1,8 @@
-/* Empty callbacks that come through seismo.h: what seismo itself adds to the price of a hook.
+/* An empty callback that comes through seismo.h: the cost that seismo itself adds to a hook.
  *
  *   load()         find the installed seismo; ImportError where its API does not fit
  *   profile()      an empty profile function on all threads; the result names the hook
- *   references()   an empty callback for objects made and destroyed, on all threads
- *   remove(hook)   take it away; whether it was there
+ *   remove(hook)   remove it; True if it was set
  */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -15,28 +14,15 @@ static int empty_profile(PyObject *self, PyFrameObject *frame, int what, PyObjec
     return 0;
 }
 
-static int empty_reference(PyObject *object, int event, void *data) {
-    (void)object, (void)event, (void)data;
-    return 0;
-}
-
 static PyObject *load(PyObject *module, PyObject *unused) {
     (void)module, (void)unused;
     return seismo_import() < 0 ? NULL : Py_NewRef(Py_None);
 }
 
-static PyObject *named(uint64_t hook) {
-    return hook ? PyLong_FromUnsignedLongLong(hook) : NULL;
-}
-
 static PyObject *profile(PyObject *module, PyObject *unused) {
     (void)module, (void)unused;
-    return named(seismo->set_profile(empty_profile, NULL, NULL, NULL));
-}
-
-static PyObject *references(PyObject *module, PyObject *unused) {
-    (void)module, (void)unused;
-    return named(seismo->set_ref_tracer(empty_reference, NULL, NULL, NULL));
+    uint64_t hook = seismo->set_profile(empty_profile, NULL, NULL, NULL);
+    return hook ? PyLong_FromUnsignedLongLong(hook) : NULL;
 }
 
 static PyObject *take_away(PyObject *module, PyObject *hook) {
@@ -46,10 +32,9 @@ static PyObject *take_away(PyObject *module, PyObject *hook) {
 }
 
 static PyMethodDef functions[] = {
-    {"load", load, METH_NOARGS, "load(): find the installed seismo. ImportError: there is none that fits."},
+    {"load", load, METH_NOARGS, "load(): find the installed seismo. ImportError: none fits."},
     {"profile", profile, METH_NOARGS, "profile(): an empty profile function on all threads; its hook."},
-    {"references", references, METH_NOARGS, "references(): an empty callback for objects on all threads; its hook."},
-    {"remove", take_away, METH_O, "remove(hook): take it away; whether it was there."},
+    {"remove", take_away, METH_O, "remove(hook): remove it; True if it was set."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -414,6 +414,7 @@ static PyObject *engine_clock_info(PyObject *Py_UNUSED(module), PyObject *Py_UNU
     return clock_facts(&clock);
 }
 
+#ifdef SM_TESTING
 static PyObject *engine_check(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(args)) {
     bool right = sm_codes_check();
     for (const sm_known_recorder *known = sm_recorders; known->recorder != NULL; known++) {
@@ -460,6 +461,7 @@ static PyObject *limit_waits(PyObject *Py_UNUSED(module), PyObject *wanted) {
     sm_waits_limit(truth);
     Py_RETURN_NONE;
 }
+#endif
 
 static PyObject *waits_told(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(args)) {
     if (sm_engine_init() < 0)
@@ -493,14 +495,15 @@ static PyMethodDef functions[] = {
     {"file", engine_file, METH_VARARGS,
      "Return device and inode of the file that is recorded into, or 0 and 0 where there is none."},
     {"clock_info", engine_clock_info, METH_NOARGS, "Return the clock that a recording would use."},
-    {"check", engine_check, METH_NOARGS, "Return whether the recorder's structures are consistent (for tests)."},
-    {"_limit_waits", limit_waits, METH_O,
-     "Leave waits undivided, as where /proc cannot be read (false), or divide them (for tests)."},
     {"waits_told", waits_told, METH_NOARGS,
      "Return what can be measured of waiting: see the column `waits` in docs/format.md."},
-    {"_advance_clock", advance_clock, METH_O, "Move the simulated clock (for tests)."},
-    {"_learn_clock", learn_clock, METH_VARARGS,
-     "Return what a clock learns from anchors (for tests): its scale and its drifts."},
+#ifdef SM_TESTING
+    {"check", engine_check, METH_NOARGS, "Return whether the recorder's structures are consistent."},
+    {"_limit_waits", limit_waits, METH_O,
+     "Leave waits undivided, as where /proc cannot be read (false), or divide them (true)."},
+    {"_advance_clock", advance_clock, METH_O, "Move the simulated clock."},
+    {"_learn_clock", learn_clock, METH_VARARGS, "Return what a clock learns from anchors: its scale and its drifts."},
+#endif
     {NULL, NULL, 0, NULL},
 };
 

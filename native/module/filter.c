@@ -58,6 +58,12 @@ static void filter_dealloc(PyObject *self) {
     Py_DECREF(type);
 }
 
+static PyObject *filter_kinds(PyObject *self, void *closure) {
+    (void)closure;
+    return PyLong_FromUnsignedLong(sm_filter_kinds(((filter_object *)self)->filter));
+}
+
+#ifdef SM_TESTING
 /* Return True, False or None for a verdict, a new reference. */
 static PyObject *answer(sm_verdict verdict) {
     return Py_NewRef(verdict == SM_YES ? Py_True : verdict == SM_NO ? Py_False : Py_None);
@@ -158,11 +164,6 @@ static PyObject *filter_of_event(PyObject *self, PyObject *arguments) {
     return answer(whole);
 }
 
-static PyObject *filter_kinds(PyObject *self, void *closure) {
-    (void)closure;
-    return PyLong_FromUnsignedLong(sm_filter_kinds(((filter_object *)self)->filter));
-}
-
 static PyMethodDef filter_methods[] = {
     {"of_code", filter_of_code, METH_VARARGS,
      "of_code(code, globals=None) -> (yes, maybe)\n\nReturn the kinds of events that are certainly wanted of this code "
@@ -171,28 +172,6 @@ static PyMethodDef filter_methods[] = {
      "of_event(kind, facts) -> bool | None\n\nReturn whether an event of this kind (a number) with the facts of the "
      "dict is wanted. None: that depends on facts that are not known."},
     {NULL, NULL, 0, NULL},
-};
-
-static PyGetSetDef filter_attributes[] = {
-    {"kinds", filter_kinds, NULL, "The kinds of events that can be wanted at all, as bits.", NULL},
-    {NULL, NULL, NULL, NULL, NULL},
-};
-
-static PyType_Slot filter_slots[] = {
-    {Py_tp_new, filter_new},
-    {Py_tp_dealloc, filter_dealloc},
-    {Py_tp_methods, filter_methods},
-    {Py_tp_getset, filter_attributes},
-    {Py_tp_doc,
-     "Filter(program)\n--\n\nA compiled expression. program: the bytes of seismo.expression.Expression.program."},
-    {0, NULL},
-};
-
-static PyType_Spec filter_spec = {
-    .name = "seismo._core.Filter",
-    .basicsize = sizeof(filter_object),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
-    .slots = filter_slots,
 };
 
 static PyObject *core_glob(PyObject *module, PyObject *arguments) {
@@ -206,8 +185,33 @@ static PyObject *core_glob(PyObject *module, PyObject *arguments) {
 
 static PyMethodDef filter_functions[] = {
     {"_glob", core_glob, METH_VARARGS,
-     "_glob(pattern, text) -> bool\n\nReturn whether the pattern matches the text, both as UTF-8 (for tests)."},
+     "_glob(pattern, text) -> bool\n\nReturn whether the pattern matches the text, both as UTF-8."},
     {NULL, NULL, 0, NULL},
+};
+#endif
+
+static PyGetSetDef filter_attributes[] = {
+    {"kinds", filter_kinds, NULL, "The kinds of events that can be wanted at all, as bits.", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyType_Slot filter_slots[] = {
+    {Py_tp_new, filter_new},
+    {Py_tp_dealloc, filter_dealloc},
+#ifdef SM_TESTING
+    {Py_tp_methods, filter_methods},
+#endif
+    {Py_tp_getset, filter_attributes},
+    {Py_tp_doc,
+     "Filter(program)\n--\n\nA compiled expression. program: the bytes of seismo.expression.Expression.program."},
+    {0, NULL},
+};
+
+static PyType_Spec filter_spec = {
+    .name = "seismo._core.Filter",
+    .basicsize = sizeof(filter_object),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = filter_slots,
 };
 
 int sm_module_add_filter(PyObject *module) {
@@ -215,5 +219,9 @@ int sm_module_add_filter(PyObject *module) {
         filter_type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &filter_spec, NULL);
     if (filter_type == NULL || PyModule_AddType(module, filter_type) < 0)
         return -1;
+#ifdef SM_TESTING
     return PyModule_AddFunctions(module, filter_functions);
+#else
+    return 0;
+#endif
 }

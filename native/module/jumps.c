@@ -1,4 +1,5 @@
-/* seismo._core.code_branches: a code object's conditional jumps, for tests and tools. */
+/* seismo._core.code_branches: a code object's conditional jumps, for tests. */
+#ifdef SM_TESTING
 #include "code/jumps.h"
 #include "module/containers.h"
 #include "module/module.h"
@@ -49,3 +50,4 @@ PyMethodDef sm_methods_jumps[] = {
      "(native/code/jumps.h). Pairs are (not jumped, jumped). 3.11 has no such events and no rows."},
     {NULL, NULL, 0, NULL},
 };
+#endif

@@ -83,7 +83,7 @@ def test_the_pages_are_what_would_be_written_without_new_results(copy):
 
 
 def test_new_readings_replace_old_ones_and_the_others_stay(copy):
-    keep(copy, "3.12", "cprofile", {"totals": {"programs": {"seismo": {"geomean": 1.5}}}})
+    keep(copy, "3.12", "overhead", {"totals": {"programs": {"seismo.cprofile": {"geomean": 1.5}}}})
     before = (copy / "performance.md").read_text()
     write(copy)
     after = (copy / "performance.md").read_text()
@@ -93,8 +93,8 @@ def test_new_readings_replace_old_ones_and_the_others_stay(copy):
     kept = re.compile(r"^\| lines: × bare.*$", re.MULTILINE)
     assert kept.findall(after) == kept.findall(before)
     tables = (copy / "performance" / "3.12.md").read_text()
-    assert "<!-- begin: cprofile -->\n| cprofile | table |\n\nBest of 3.\n<!-- end: cprofile -->" in tables
-    assert "<!-- begin: overhead -->\n| program" in tables
+    assert "<!-- begin: overhead -->\n| overhead | table |\n\nBest of 3.\n<!-- end: overhead -->" in tables
+    assert "<!-- begin: truth -->\n| program" in tables
 
 
 def test_an_interpreter_that_is_new_gets_a_page_and_a_column(copy):
@@ -107,7 +107,7 @@ def test_an_interpreter_that_is_new_gets_a_page_and_a_column(copy):
 
 
 def test_the_table_of_truth_stays_where_nothing_was_measured(copy):
-    keep(copy, "3.12", "cprofile", {"totals": {"programs": {"seismo": {"geomean": 0.5}}}})
+    keep(copy, "3.12", "overhead", {"totals": {"programs": {"seismo.cprofile": {"geomean": 0.5}}}})
     before, readme = ((copy / name).read_text() for name in ("accuracy.md", "README.md"))
     write(copy)
     assert (copy / "accuracy.md").read_text() == before

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from seismo.escape import printable
-from seismo.model.idle import without_idle
+from seismo.model.idle_threads import without_idle
 from seismo.plugins.pytest.profile import PHASES, PLACE
 from seismo.report import facts
 from seismo.report import words as text
