@@ -20,7 +20,7 @@ MODULES = [
     )
 ]
 PROGRAMS = {
-    "flow": ["*/flow.py"],
+    "branching": ["*/branching.py"],
     "raises": ["*/raises.py"],
     "finals": ["*/finals.py"],
     "withs": ["*/withs.py"],
