@@ -11,7 +11,7 @@ import textwrap
 
 import pytest
 from program import MODES, SOURCES, WAYS, compared, without_exceptions
-from recorded import LOWER_BOUND, PYTHON, C, image, shown
+from recorded import PYTHON, image, shown
 
 from seismo import _core
 
@@ -137,25 +137,3 @@ def test_sources_agree(program, c_functions):
     first, *others = forests
     for other in others:
         assert shown(forests[other]) == shown(forests[first])
-
-
-@pytest.mark.parametrize("source", [source for source, mode in WAYS if mode == "all"])
-@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
-def test_modes_agree(program, source):
-    """C functions change nothing about the Python functions, and what is switched off is a lower bound and says so."""
-    quiet(program)
-    recorded = {mode: record(source, mode, program) for mode in MODES}
-    trees = {}
-    for mode in MODES:
-        trees[mode] = shown(compared(recorded[mode].forests()["MainThread"], "none"))
-    assert trees["all"] == trees["none"]
-    assert trees["auto"] == trees["none"]
-    every, auto = recorded["all"].calls(C), recorded["auto"].calls(C)
-    assert set(auto) == set(every)
-    uncertain = {
-        node.name
-        for root in recorded["auto"].forests()["MainThread"]
-        for node in root.walk()
-        if node.flags & LOWER_BOUND
-    }
-    assert all(count == every[name] or (name in uncertain and count < every[name]) for name, count in auto.items())

@@ -1,6 +1,5 @@
 """A path from starts alone, in programs whose libraries change the stack behind the interpreter's back."""
 
-import gc
 import importlib
 import importlib.util
 import shutil
@@ -161,37 +160,6 @@ def test_coroutines_of_cython(c_functions, tmp_path, monkeypatch):
     del sys.modules["compiled_by_cython"]
     assert sum(found.values()) == 3 * (2 + 1 + 4)
     assert sum(calls for path, calls in found.items() if path.endswith("other leaf")) == 3
-
-
-def test_a_million_suspended_generators():
-    """They all wait; each goes on below another caller than the one that began it."""
-
-    def waits():
-        yield 1
-        leaf()
-
-    def begin(generators):
-        for one in generators:
-            next(one)
-
-    def end(generators):
-        for one in generators:
-            next(one, None)
-
-    def main():
-        generators = [waits() for _ in range(1_000_000)]
-        begin(generators)
-        end(generators)
-
-    gc.collect()
-    gc.disable()
-    try:
-        found = recorded(main)
-    finally:
-        gc.enable()
-    assert paths(found, "leaf") == {"main end waits leaf": 1_000_000}
-    assert paths(found, "waits") == {"main begin waits": 1_000_000, "main end waits": 0}
-    assert found.losses.get("repaired", 0) == 0
 
 
 @BOTH

@@ -99,15 +99,6 @@ def test_unwritable_output(lab):
         assert (ended.status, ended.out) == (2, "")
 
 
-def test_a_file_that_is_no_recording_is_not_overwritten(lab):
-    lab.write("x.py", "print('ran')")
-    precious = lab.write("precious.py", "print('precious')")
-    ended = lab.run(["-m", "seismo", "profile", "-o", "precious.py", "x.py"])
-    assert (ended.status, ended.out) == (2, "")
-    assert "is not a recording" in ended.err
-    assert precious.read_text() == "print('precious')"
-
-
 def test_names_and_places(lab):
     lab.write("sub/app.py", "import os\nos.chdir('/')\n")
     ended = lab.run(["-m", "seismo", "profile", "sub/app.py"])
