@@ -185,8 +185,9 @@ def test_a_killed_program_leaves_what_was_sure(tmp_path):
     path = tmp_path / "trace.seismo"
     code = """
         import os, signal, time
+        from seismo import _core
         def tiny(): pass
-        def blocked(): time.sleep(2); os.kill(os.getpid(), signal.SIGKILL)
+        def blocked(): time.sleep(0.2); _core.flush(); os.kill(os.getpid(), signal.SIGKILL)
         for _ in range(1000): tiny()
         blocked()
     """
