@@ -357,25 +357,6 @@ assert os.wait()[1] == 0
 """)
 
 
-def test_greenlets(run):
-    pytest.importorskip("greenlet")
-    if sys.version_info < (3, 12) and "libasan" in os.environ.get("LD_PRELOAD", ""):
-        pytest.skip("greenlet copies the C stack, which AddressSanitizer takes for an overrun of our frame there")
-    run("""
-import greenlet
-def one():
-    f(); two_.switch(); f()
-def two():
-    g(); one_.switch()
-with seismo.profile() as p:
-    one_, two_ = greenlet.greenlet(one), greenlet.greenlet(two)
-    one_.switch()
-    f()
-counts = calls(p.recording)
-assert counts == {"one": 1, "two": 1, "f": 4, "g": 1}, counts
-""")
-
-
 def test_many_sessions(run):
     run("""
 import gc
