@@ -4,47 +4,16 @@ from __future__ import annotations
 
 import cProfile
 import io
-import json
 import pstats
 import re
 import sys
-import textwrap
 
 import children
 import pytest
 from counted import callees, counts, profiled
+from workloads import class_things, json_things, parse_things, regex_things
 
 from seismo.cprofile import Profile
-
-
-def parse_things():
-    import ast
-    import configparser
-    import html.parser
-
-    ast.unparse(ast.parse(textwrap.dedent("def f(a, b=1):\n    return [a for a in b if a]\n")))
-    parser = configparser.ConfigParser()
-    parser.read_string("[a]\nb = 1\nc = %(b)s2\n")
-    html.parser.HTMLParser().feed("<a href='b'>c</a><d/>")
-
-
-def json_things():
-    data = {"a": [1, 2.5, None, {"b": "c" * 20}] * 20}
-    assert json.loads(json.dumps(data, indent=1, sort_keys=True)) == data
-
-
-def class_things():
-    import dataclasses
-    import enum
-
-    dataclasses.make_dataclass("Thing", [("a", int), ("b", str)], order=True, frozen=True)(3, "a")
-    list(enum.Enum("Colour", "red green blue"))
-
-
-def regex_things():
-    re.purge()
-    for pattern in (r"\w+", r"(?P<a>[aeiou])(?=r)", r"q.*?k"):
-        re.findall(pattern, "the quick brown fox " * 5)
 
 
 def generator_things():

@@ -2,13 +2,10 @@
 and programs that change the stack behind its back."""
 
 import gc
-import importlib.util
-import shutil
-import subprocess
 import sys
-import sysconfig
 import threading
 
+import extensions
 import pytest
 from program import SOURCES
 from recorded import LOWER_BOUND, image, merged, shown
@@ -280,17 +277,8 @@ PyMODINIT_FUNC PyInit_evaluating(void) { return PyModule_Create(&module); }
 
 def evaluating(folder):
     """A function that puts another tool's function for the evaluation of frames in place, and takes it away."""
-    compiler = (sysconfig.get_config_var("CC") or "cc").split()
-    if shutil.which(compiler[0]) is None:
-        pytest.skip("needs a C compiler")
     (folder / "evaluating.c").write_text(HOOK)
-    target = folder / f"evaluating{sysconfig.get_config_var('EXT_SUFFIX')}"
-    include = f"-I{sysconfig.get_paths()['include']}"
-    subprocess.run([*compiler, "-shared", "-fPIC", include, "-o", target, folder / "evaluating.c"], check=True)
-    spec = importlib.util.spec_from_file_location("evaluating", target)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module.hook
+    return extensions.module(folder / "evaluating.c", folder).hook
 
 
 @BOTH

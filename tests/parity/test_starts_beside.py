@@ -2,13 +2,11 @@
 
 import importlib
 import importlib.util
-import shutil
-import subprocess
 import sys
-import sysconfig
 from pathlib import Path
 
 import children
+import extensions
 import pytest
 from paths import COMMON
 from program import SOURCES
@@ -129,18 +127,7 @@ def yields(function, n):
 @BOTH
 def test_coroutines_of_cython(c_functions, tmp_path, monkeypatch):
     """They have no frames: what they call counts for whoever resumes them, and no call is lost."""
-    pytest.importorskip("Cython")
-    compiler = (sysconfig.get_config_var("CC") or "cc").split()
-    if shutil.which(compiler[0]) is None:
-        pytest.skip("needs a C compiler")
-    source = tmp_path / "compiled_by_cython.pyx"
-    source.write_text(CYTHON)
-    children.python("-m", "cython", "-3", source)
-    target = tmp_path / f"compiled_by_cython{sysconfig.get_config_var('EXT_SUFFIX')}"
-    include = f"-I{sysconfig.get_paths()['include']}"
-    subprocess.run(
-        [*compiler, "-O0", "-w", "-shared", "-fPIC", include, "-o", target, source.with_suffix(".c")], check=True
-    )
+    extensions.cython("compiled_by_cython", CYTHON, tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
     module = importlib.import_module("compiled_by_cython")
 

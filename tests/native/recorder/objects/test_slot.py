@@ -2,13 +2,11 @@
 
 import contextlib
 import ctypes
-import os
-import subprocess
-import sysconfig
 import threading
 import time
 import tracemalloc
 
+import extensions
 import pytest
 from births import WHY_NOT, needs_tracer, recorded, run
 from paths import TESTS
@@ -168,12 +166,8 @@ kept += [Thing() for _ in range(10)]
 
 @pytest.fixture(scope="module")
 def foreign(tmp_path_factory):
-    library = tmp_path_factory.mktemp("foreign") / "foreign.so"
     source = TESTS / "hooks" / "foreign_tracer.c"
-    include = sysconfig.get_path("include")
-    compiler = os.environ.get("CC", "gcc")
-    subprocess.run([compiler, "-shared", "-fPIC", "-O1", f"-I{include}", "-o", library, source], check=True)
-    return ctypes.PyDLL(str(library))
+    return ctypes.PyDLL(str(extensions.library(source, tmp_path_factory.mktemp("foreign"))))
 
 
 def test_a_foreign_tracer_that_has_it_in_its_chain(foreign):
