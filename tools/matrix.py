@@ -39,9 +39,7 @@ ROOT = Path(__file__).resolve().parents[1]
 ENVIRONMENTS = ".venvs-matrix"
 PIP = ["-m", "pip", "install", "-q", "--no-compile", "--disable-pip-version-check"]
 # What runs native code in earnest: all that a debug build, ten times slower, is asked to run.
-NATIVE_TESTS = [
-    f"tests/{name}" for name in ("native", "parity", "hooks", "capi", "cprofile", "coverage/test_branches*.py")
-]
+NATIVE_TESTS = [f"tests/{name}" for name in ("native", "parity", "hooks", "capi", "cprofile")]
 # The processes that are recorded come on top; with the sanitizers, what else is native.
 RECORDING_TESTS = [*NATIVE_TESTS, *(f"tests/{name}" for name in ("process", "sessions", "watching"))]
 SANITIZED_TESTS = [*RECORDING_TESTS, "tests/model", "tests/query/test_calls.py"]
@@ -79,7 +77,7 @@ ANY_PYTHON = {
     "tests/docs": "shows what the other tests hold",
     "tests/report": "makes text and pages of finished recordings, in plain Python",
     "tests/query": "asks finished recordings, by DuckDB",
-    "tests/view": "serves and shows finished recordings; tests/process/test_idle.py holds what is in a running one's file",
+    "tests/view": "serves and shows recordings; tests/process/test_idle.py holds what is in those that go on",
     "tests/cli/test_query.py": "is about options and tables",
     "tests/cli/test_color.py": "is about what is printed",
     "tests/cli/test_export_part.py": "is about options and what a finished recording holds",
@@ -99,7 +97,7 @@ ANY_PYTHON = {
     "tests/coverage/test_recorded_settings.py": "is about settings in finished recordings",
     "tests/coverage/test_settings.py": "reads coverage.py's settings",
     "tests/coverage/test_unusual_sources.py": "is about where sources are",
-    "tests/native/engine/test_waits.py": "is about what the kernel says",
+    "tests/native/clock/test_waits.py": "is about what the kernel says",
     "tests/plugins/test_ipython.py": "is about cells and pages; tests/sessions holds what is recorded",
     "tests/plugins/test_pytest_cover.py": "is about pytest, which is the same one everywhere",
     "tests/plugins/test_pytest_budget.py": "is about pytest; tests/check/test_check_command.py holds what is counted",

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from codes import nested
+from paths import TESTS
 
 from seismo import _core
 
@@ -32,7 +33,7 @@ def sources() -> Iterator[tuple[str, str]]:
         assert spec is not None
         assert spec.origin is not None
         yield spec.origin, Path(spec.origin).read_text(encoding="utf-8")
-    program = Path(__file__).parent / "covered" / "branching.py"
+    program = TESTS / "coverage" / "covered" / "branching.py"
     yield str(program), program.read_text()
 
 
