@@ -21,7 +21,6 @@ BESIDE = [
     "native/estimate",
     "native/file",
     "native/trace",
-    "native/recorder/lines",
     "parity",
     "plugins",
     "report",
