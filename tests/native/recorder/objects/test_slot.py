@@ -200,40 +200,6 @@ def test_a_foreign_tracer_that_still_calls_it_after_its_end(foreign):
     assert block.births.types()["Thing"]["born"] == 5
 
 
-@pytest.mark.parametrize("objects", ["lines", "types"])
-def test_memory_that_runs_out_costs_counts_and_nothing_else(objects):
-    if not hasattr(_core, "_fail_allocation"):
-        pytest.skip("the core was built without failure injection")
-
-    def program():
-        kept = []
-        for number in range(12):
-            kind = type(f"Made{number}", (), {})
-            kept += [kind() for _ in range(100)]
-            exec("kept.append([kind()])", {"kept": kept, "kind": kind})
-        del kept[::3]
-        return len(kept)
-
-    truth = program()
-    _core._fail_allocation(0)
-    with recorded(objects=objects):
-        assert program() == truth
-    made = _core._fail_allocation(0)
-    for forever in (False, True):
-        for n in range(1, made + 2, 1 + made // 60):
-            _core._fail_allocation(n, forever)
-            try:
-                _core.start(recorder="lifetimes", calibrate=False, objects=objects)
-            except (MemoryError, RuntimeError):
-                _core._fail_allocation(0)
-                continue
-            assert program() == truth
-            _core._fail_allocation(0)
-            assert _core.check(), n
-            _core.stop()
-            _core.snapshot()
-
-
 def test_threads_and_tools_that_come_and_go():
     stop = threading.Event()
 
