@@ -4,7 +4,7 @@ Standard input has a line for each: a label, then the command that runs the inte
 of its own under .venvs-matrix; whole output goes to LABEL.log there. What each of them runs:
 
 - the newest release runs all tests but what is the same on any Python (`ONCE`);
-- other releases run all but that and what is plain Python (`ANY_PYTHON`);
+- other releases run all but that, what is plain Python (`ANY_PYTHON`), and the combinations that `crossed` adds;
 - an older release of a version that is there in a newer one runs what records (`RECORDING_TESTS`): what a patch changes
   is met there;
 - the version that this script runs on runs the sources and the engine (`CORE_TESTS`), and what is marked `matrix`:
@@ -263,7 +263,7 @@ def sanitizer_libraries(prefix: list[str]) -> str:
     return " ".join(path for path in paths if os.path.isabs(path))
 
 
-def suite(*names: str, workers: int = 1, marks: str = "not timing") -> list[str]:
+def suite(*names: str, workers: int = 1, marks: str = "not timing and not combination") -> list[str]:
     """Return the words after the interpreter's that run the tests of some folders or files, which may have stars."""
     missing = [name for name in (*names, *ONCE, *ANY_PYTHON) if not any(ROOT.glob(name))]
     if missing:
@@ -287,12 +287,12 @@ def selected(label: str, labels: list[str]) -> list[list[str]]:
         work = suite(*(NATIVE_TESTS if label == debugs[-1] else SOURCE_TESTS))
         work += [f"--deselect={test}" for test in STATISTICS]
     elif label == releases[-1]:
-        return [[*suite("tests"), *(f"--ignore={path}" for path in ONCE)]]
+        return [[*suite("tests", marks="not timing"), *(f"--ignore={path}" for path in ONCE)]]
     elif version(label) == "{}.{}".format(*sys.version_info):
         files = [path for path in ROOT.glob("tests/**/test_*.py") if MARKED.search(path.read_text(encoding="utf-8"))]
         names = [path.relative_to(ROOT).as_posix() for path in files]
         others = [name for name in names if not name.startswith(tuple(f"{path}/" for path in CORE_TESTS))]
-        return [suite(*CORE_TESTS), suite(*others, marks="matrix and not timing")]
+        return [suite(*CORE_TESTS, marks="not timing"), suite(*others, marks="matrix and not timing")]
     elif newest[version(label)] != label:
         work = suite(*RECORDING_TESTS)
     else:
@@ -312,7 +312,7 @@ def runs(lines: list[str], options: argparse.Namespace) -> list[Run]:
         scripts = [script.split() for script in options.script]
         run = Run(label, command, selected(label, labels), scripts)
         if options.sanitize:
-            words = suite(*SANITIZED_TESTS, workers=options.jobs + 1)  # some of them wait
+            words = suite(*SANITIZED_TESTS, workers=options.jobs + 1, marks="not timing")  # some of them wait
             run.tests = [[*words, *(f"--deselect={test}" for test in NOT_SANITIZED)]]
             run.build = {"SEISMO_SANITIZE": "1", "SEISMO_TESTING": "1"}
             run.environment = {
