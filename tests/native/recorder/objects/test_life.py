@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import os
-import signal
 import sys
 import threading
 import tracemalloc
@@ -395,32 +394,6 @@ _core.stop()
 print(_core.check(), image().problems)
     """)
     assert out == "True []\n"
-
-
-@needs
-@pytest.mark.parametrize(
-    ("end", "status"),
-    [
-        ("os._exit(3)", 3),
-        ("os.kill(os.getpid(), 9)", -signal.SIGKILL),
-        ("os.execv(sys.executable, [sys.executable, '-c', 'raise SystemExit(4)'])", 4),
-    ],
-)
-def test_what_was_flushed_is_in_the_file(tmp_path, end, status):
-    path = tmp_path / "r.seismo"
-    run(
-        "fd = os.open(sys.argv[1], os.O_CREAT | os.O_RDWR | os.O_TRUNC | os.O_CLOEXEC)\n"
-        "start(fd=fd, span=calls_of('f'))\n"
-        "def f(): return [Thing() for _ in range(7)]\n"
-        f"kept = f()\n_core.flush()\nkept += f()\n{end}\n",
-        str(path),
-        status=status,
-    )
-    births = load(path)
-    assert [problem for problem in births.problems if "end" not in problem] == []
-    assert births.total("Thing", "live") == 7
-    assert births.types()["Thing"]["born"] == 7
-    assert [row["calls"] for row in births.spans()] == [1]
 
 
 @needs
