@@ -1,4 +1,4 @@
-"""What counts as a statement, what is excluded, which line goes on to which: written down case by case."""
+"""What of a source test_source_same.py does not hold: patterns of one's own, words, odd texts."""
 
 import textwrap
 
@@ -10,6 +10,19 @@ from seismo.errors import UsageError
 
 def parse(text, **options):
     return parsed_source.parse(textwrap.dedent(text).lstrip("\n"), "app.py", **options)
+
+
+@pytest.mark.parametrize(
+    ("text", "excluded", "statements"),
+    [
+        ("match a:\n    case 1:\n        b = 1\n    case _:\n        c = 2  # pragma: no cover\n", {4, 5}, {1, 2, 3}),
+        ("match a:\n    case 1:\n        b = 1  # pragma: no cover\n", {3}, {1, 2}),
+    ],
+)
+def test_a_case_that_always_matches_is_excluded_with_its_body_and_no_other(text, excluded, statements):
+    """Random programs seldom have one (test_source_same.py)."""
+    parsed = parsed_source.parse(text, "app.py")
+    assert (parsed.excluded, parsed.statements) == (excluded, statements)
 
 
 def test_patterns_may_span_lines():
