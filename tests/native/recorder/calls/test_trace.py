@@ -1,4 +1,4 @@
-"""The journal of a trace as it comes into the file: whole, in order, in bounded memory, and also of who is killed."""
+"""The journal of a trace as it comes into the file: whole, in order, in bounded memory."""
 
 import gc
 import os
@@ -7,7 +7,7 @@ import textwrap
 
 import children
 import pytest
-from journals import payloads, recorded, streams, sums
+from journals import payloads, read, recorded, sums
 from lab import TRACING, start
 from recorded import Image
 
@@ -26,12 +26,6 @@ def work(n):
 
 def run(code, path, *words, **options):
     return children.seismo("trace", "-q", "-o", path, *words, "-c", textwrap.dedent(code), **options)
-
-
-def read(path):
-    image = Image(path.read_bytes())
-    image.streams = streams(image.data, image.nodes)
-    return image
 
 
 def names(image, stream):
@@ -306,17 +300,6 @@ def test_a_generator_that_other_threads_go_on_with(tmp_path):
         (2, CallFlags.RESUMED | CallFlags.UNWOUND),
     ]
     assert [row[1:] for row in told if row[0] == "leaf"] == [(0, 0), (0, 0), (0, 0), (1, 0)]
-
-
-def written(path):
-    """How many pieces there are, once the paths are in the file, too."""
-    data = path.read_bytes() if path.exists() else b""
-    return len(payloads(data)) if data and whole(data) and Image(data).nodes else 0
-
-
-def whole(data):
-    """Nothing is in the middle of being written."""
-    return not any("cut off" in str(problem) for problem in _core.read(data)["problems"])
 
 
 def limit_files():
