@@ -4,7 +4,7 @@ Standard input has a line for each: a label, then the command that runs the inte
 of its own under .venvs-matrix; whole output goes to LABEL.log there. What each of them runs:
 
 - the newest release runs all tests but what is the same on any Python (`ONCE`);
-- other releases run all but that and what is plain Python (`ANY_PYTHON`);
+- other releases run all but that, what is plain Python (`ANY_PYTHON`), and the combinations that `crossed` adds;
 - an older release of a version that is there in a newer one runs what records (`RECORDING_TESTS`): what a patch changes
   is met there;
 - the version that this script runs on runs the sources and the engine (`CORE_TESTS`), and what is marked `matrix`:
@@ -39,9 +39,7 @@ ROOT = Path(__file__).resolve().parents[1]
 ENVIRONMENTS = ".venvs-matrix"
 PIP = ["-m", "pip", "install", "-q", "--no-compile", "--disable-pip-version-check"]
 # What runs native code in earnest: all that a debug build, ten times slower, is asked to run.
-NATIVE_TESTS = [
-    f"tests/{name}" for name in ("native", "parity", "hooks", "capi", "cprofile", "coverage/test_branches*.py")
-]
+NATIVE_TESTS = [f"tests/{name}" for name in ("native", "parity", "hooks", "capi", "cprofile")]
 # The processes that are recorded come on top; with the sanitizers, what else is native.
 RECORDING_TESTS = [*NATIVE_TESTS, *(f"tests/{name}" for name in ("process", "sessions", "watching"))]
 SANITIZED_TESTS = [*RECORDING_TESTS, "tests/model", "tests/query/test_calls.py"]
@@ -66,6 +64,7 @@ ONCE = {
     "tests/expression": "is a parser in plain Python; tests/native/filter runs what it compiles",
     "tests/cli/test_completion.py": "is about a shell",
     "tests/cli/test_newest.py": "is about the names of files",
+    "tests/coverage/test_git_changes.py": "asks git",
     "tests/coverage/test_path_aliases.py": "is about the names of files",
     "tests/native/base/test_workers.py": "builds a program in C that has no Python",
     "tests/native/engine/test_allocation.py": "fails allocations; the sanitizers run it as well",
@@ -82,18 +81,28 @@ ANY_PYTHON = {
     "tests/docs": "shows what the other tests hold",
     "tests/report": "makes text and pages of finished recordings, in plain Python",
     "tests/query": "asks finished recordings, by DuckDB",
+    "tests/view": "serves and shows recordings; tests/process/test_idle.py holds what is in those that go on",
     "tests/cli/test_query.py": "is about options and tables",
     "tests/cli/test_color.py": "is about what is printed",
     "tests/cli/test_export_part.py": "is about options and what a finished recording holds",
     "tests/cli/test_cover.py": "is about options and tables; tests/coverage and tests/native hold what is measured",
+    "tests/cli/test_live.py": "is about what is printed",
+    "tests/cli/test_main.py": "is about options and messages",
     "tests/cli/test_mistakes.py": "is about messages",
     "tests/cli/test_options.py": "is about options",
     "tests/cli/test_overwriting.py": "is about what is in the way of a file",
+    "tests/cli/test_progress.py": "is about what is printed",
+    "tests/cli/test_recording_options.py": "is about a table of options",
     "tests/cli/test_trace.py": "is about options and reports; tests/parity/test_journal.py holds what is recorded",
     "tests/cli/test_verbs.py": "is about what reads finished recordings",
+    "tests/cli/test_view.py": "is about options",
+    "tests/cli/test_watch.py": "is about options and messages; tests/watching holds what is matched",
+    "tests/coverage/test_analysis.py": "holds recordings made by hand against sources",
     "tests/coverage/test_recorded_settings.py": "is about settings in finished recordings",
     "tests/coverage/test_settings.py": "reads coverage.py's settings",
-    "tests/native/engine/test_waits.py": "is about what the kernel says",
+    "tests/coverage/test_unusual_sources.py": "is about where sources are",
+    "tests/native/clock/test_waits.py": "is about what the kernel says",
+    "tests/plugins/test_ipython.py": "is about cells and pages; tests/sessions holds what is recorded",
     "tests/plugins/test_pytest_cover.py": "is about pytest, which is the same one everywhere",
     "tests/plugins/test_pytest_budget.py": "is about pytest; tests/check/test_check_command.py holds what is counted",
     "tests/plugins/test_pytest_check.py": "is about pytest; tests/check/test_check_command.py holds what is counted",
@@ -258,7 +267,7 @@ def sanitizer_libraries(prefix: list[str]) -> str:
     return " ".join(path for path in paths if os.path.isabs(path))
 
 
-def suite(*names: str, workers: int = 1, marks: str = "not timing") -> list[str]:
+def suite(*names: str, workers: int = 1, marks: str = "not timing and not combination") -> list[str]:
     """Return the words after the interpreter's that run the tests of some folders or files, which may have stars."""
     missing = [name for name in (*names, *ONCE, *ANY_PYTHON) if not any(ROOT.glob(name))]
     if missing:
@@ -282,7 +291,7 @@ def selected(label: str, labels: list[str]) -> list[list[str]]:
         work = suite(*(NATIVE_TESTS if label == debugs[-1] else SOURCE_TESTS))
         work += [f"--deselect={test}" for test in STATISTICS]
     elif label == releases[-1]:
-        return [[*suite("tests"), *(f"--ignore={path}" for path in ONCE)]]
+        return [[*suite("tests", marks="not timing"), *(f"--ignore={path}" for path in ONCE)]]
     elif version(label) == "{}.{}".format(*sys.version_info):
         files = [path for path in ROOT.glob("tests/**/test_*.py") if MARKED.search(path.read_text(encoding="utf-8"))]
         names = [path.relative_to(ROOT).as_posix() for path in files]
@@ -308,7 +317,7 @@ def runs(lines: list[str], options: argparse.Namespace) -> list[Run]:
         scripts = [script.split() for script in options.script]
         run = Run(label, command, selected(label, labels), scripts)
         if options.sanitize:
-            words = suite(*SANITIZED_TESTS, workers=options.jobs + 1)  # some of them wait
+            words = suite(*SANITIZED_TESTS, workers=options.jobs + 1, marks="not timing")  # some of them wait
             run.tests = [[*words, *(f"--deselect={test}" for test in NOT_SANITIZED)]]
             run.build = {"SEISMO_SANITIZE": "1", "SEISMO_TESTING": "1"}
             run.environment = {

@@ -1,20 +1,14 @@
 """Building extension modules for the interpreter at hand."""
 
-import importlib.util
-import os
-import subprocess
 import sysconfig
 from functools import partial
 from pathlib import Path
 
 import children
+import extensions
 import pytest
 
 import seismo
-
-
-def _compiler():
-    return os.environ.get("CC", "gcc")
 
 
 @pytest.fixture(scope="session")
@@ -24,23 +18,14 @@ def include():
 
 
 @pytest.fixture(scope="session")
-def probe_folder(tmp_path_factory, include):
-    """The folder with the built module capi_probe."""
-    folder = tmp_path_factory.mktemp("probe")
-    target = folder / f"capi_probe{sysconfig.get_config_var('EXT_SUFFIX')}"
-    flags = ["-std=c11", "-Wall", "-Wextra", "-Werror", "-O1", "-g", "-shared", "-fPIC"]
-    source = Path(__file__).with_name("probe.c")
-    subprocess.run([_compiler(), *flags, *include, "-o", target, source], check=True)
-    return folder
+def probe_folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("probe")
 
 
 @pytest.fixture(scope="session")
-def _probe(probe_folder):
-    path = next(probe_folder.glob("*.so"))
-    spec = importlib.util.spec_from_file_location("capi_probe", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def _probe(probe_folder, include):
+    flags = ("-std=c11", "-Wall", "-Wextra", "-Werror", *include)
+    return extensions.module(Path(__file__).with_name("capi_probe.c"), probe_folder, *flags)
 
 
 @pytest.fixture
@@ -52,7 +37,7 @@ def probe(_probe):
 
 
 @pytest.fixture
-def run(probe_folder):
+def run(probe_folder, _probe):
     """run(program, status=0): what it prints; capi_probe can be imported."""
     environment = children.environment(probe_folder, PYTHONWARNINGS="error")
     return partial(children.printed, env=environment)

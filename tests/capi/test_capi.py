@@ -116,20 +116,6 @@ def test_opcodes_where_asked_for(probe):
         probe.opcodes(hook, leaf.__code__, 1)
 
 
-def test_opcodes_by_the_frame(probe):
-    log = []
-
-    def switch_on(row, frame):
-        if row[:2] == (CALL, "leaf"):
-            frame.f_trace_opcodes = True
-
-    probe.call_inside(switch_on)
-    hook = probe.set(TRACE, log, False, None)
-    leaf(1)
-    probe.remove(hook)
-    assert {row[1] for row in log if row[0] == OPCODE} == {"leaf"}
-
-
 @pytest.mark.parametrize("kind", [PROFILE, TRACE])
 def test_where(probe, kind):
     log = []
@@ -210,43 +196,6 @@ def test_removing_twice_and_what_never_was(probe):
     assert probe.remove(hook + 1) == 1
 
 
-def test_threads(probe):
-    everybody, mine = [], []
-    all_ = probe.set(PROFILE, everybody, True, 'function("leaf")')
-    own = probe.set(PROFILE, mine, False, 'function("leaf")')
-    thread = threading.Thread(target=leaf, args=(10,))
-    thread.start()
-    thread.join()
-    leaf(1)
-    probe.remove(all_)
-    probe.remove(own)
-    assert [arg for what, _, _, arg in everybody if what == RETURN] == [11, 2]
-    assert [arg for what, _, _, arg in mine if what == RETURN] == [2]
-
-
-def test_removed_from_another_thread(probe):
-    log = []
-    hook = probe.set(TRACE, log, False, 'function("leaf")')
-    leaf(1)
-    heard = len(log)
-    results = []
-    thread = threading.Thread(target=lambda: results.append(probe.remove(hook)))
-    thread.start()
-    thread.join()
-    leaf(1)
-    assert results == [1]
-    assert len(log) == heard > 0
-
-
-def test_a_thread_s_hook_goes_with_it(probe):
-    hooks = []
-    thread = threading.Thread(target=lambda: hooks.append(probe.set(PROFILE, [], False, None)))
-    thread.start()
-    thread.join()
-    assert probe.is_active(hooks[0]) == 0
-    assert probe.remove(hooks[0]) == 0
-
-
 @pytest.mark.parametrize("kind", [PROFILE, TRACE])
 def test_removed_inside_the_callback(probe, kind):
     log, other = [], []
@@ -285,21 +234,6 @@ def test_a_callback_that_raises_is_unset_and_its_exception_comes_out(probe, kind
     with pytest.raises(SystemError, match="without an exception"):
         leaf(1)
     assert probe.is_active(hook) == 0
-
-
-def test_beside_the_interpreter_s_own_hooks(probe):
-    log, own = [], []
-    before = sys.getprofile()
-    sys.setprofile(lambda frame, event, arg: own.append((event, frame.f_code.co_name)))
-    try:
-        hook = probe.set(PROFILE, log, True, None)
-        leaf(1)
-        probe.remove(hook)
-        leaf(1)
-    finally:
-        sys.setprofile(before)
-    assert [what for what, *_ in of(log, "leaf")] == [CALL, RETURN]
-    assert [event for event, name in own if name == "leaf"] == ["call", "return"] * 2
 
 
 def test_what_is_set_can_be_asked(probe):

@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import trace_decoder
 import zoom_decoder
 from chunks import payloads
+from recorded import Image
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def streams(data: bytes, nodes: list[dict[str, Any]]) -> dict[tuple[int, int], Any]:
     """Return {(thread, stream): decoded stream}. `nodes` has the rows of the table in the order of ids."""
     return trace_decoder.read(payloads(data), [(row["parent"], row["thread"]) for row in nodes])
+
+
+def read(path: Path) -> Any:
+    """Return the recording in a file, with its streams."""
+    image: Any = Image(path.read_bytes())
+    image.streams = streams(image.data, image.nodes)
+    return image
 
 
 def sums(data: bytes, nodes: list[dict[str, Any]]) -> list[tuple[int, int, int]]:

@@ -8,10 +8,7 @@ import children
 import differences
 import pytest
 
-import seismo
-
 HERE = Path(__file__).parent
-PACKAGE = Path(seismo.__file__).parents[1]
 MODULES = [
     f"*/{name}.py"
     for name in (
@@ -20,7 +17,7 @@ MODULES = [
     )
 ]
 PROGRAMS = {
-    "flow": ["*/flow.py"],
+    "branching": ["*/branching.py"],
     "raises": ["*/raises.py"],
     "finals": ["*/finals.py"],
     "withs": ["*/withs.py"],

@@ -4,103 +4,18 @@ from __future__ import annotations
 
 import cProfile
 import io
-import json
 import pstats
 import re
 import sys
-import textwrap
+from contextlib import suppress
 
 import children
 import pytest
 from counted import callees, counts, profiled
+from program import load
+from workloads import class_things, json_things, parse_things, regex_things
 
 from seismo.cprofile import Profile
-
-
-def parse_things():
-    import ast
-    import configparser
-    import html.parser
-
-    ast.unparse(ast.parse(textwrap.dedent("def f(a, b=1):\n    return [a for a in b if a]\n")))
-    parser = configparser.ConfigParser()
-    parser.read_string("[a]\nb = 1\nc = %(b)s2\n")
-    html.parser.HTMLParser().feed("<a href='b'>c</a><d/>")
-
-
-def json_things():
-    data = {"a": [1, 2.5, None, {"b": "c" * 20}] * 20}
-    assert json.loads(json.dumps(data, indent=1, sort_keys=True)) == data
-
-
-def class_things():
-    import dataclasses
-    import enum
-
-    dataclasses.make_dataclass("Thing", [("a", int), ("b", str)], order=True, frozen=True)(3, "a")
-    list(enum.Enum("Colour", "red green blue"))
-
-
-def regex_things():
-    re.purge()
-    for pattern in (r"\w+", r"(?P<a>[aeiou])(?=r)", r"q.*?k"):
-        re.findall(pattern, "the quick brown fox " * 5)
-
-
-def generator_things():
-    def numbers(n):
-        try:
-            yield from range(n)
-            if n:
-                yield from numbers(n - 1)
-        finally:
-            len("closed")
-
-    list(numbers(5))
-    early = numbers(3)
-    next(early)
-    early.close()
-    thrown = numbers(2)
-    next(thrown)
-    with pytest.raises(KeyError):
-        thrown.throw(KeyError)
-    with pytest.raises(TypeError):
-        numbers(1).send("too early")
-    list(zip(numbers(2), numbers(3), strict=False))
-
-
-def coroutine_things():
-    import asyncio
-
-    async def leaf(n):
-        await asyncio.sleep(0)
-        return n
-
-    async def branch(n):
-        return sum(await asyncio.gather(*(leaf(i) for i in range(n))))
-
-    async def stream(n):
-        for i in range(n):
-            yield await leaf(i)
-
-    async def main():
-        await branch(4)
-        return [n async for n in stream(3)]
-
-    asyncio.run(main())
-
-
-def exception_things():
-    def fails(n):
-        if n == 0:
-            raise KeyError(n)
-        fails(n - 1)
-
-    for n in range(5):
-        with pytest.raises(KeyError):
-            fails(n)
-    with pytest.raises(TypeError):
-        len(3)
 
 
 class Log(list):
@@ -123,15 +38,40 @@ def method_things():
     str.join(" ", ["a"])
 
 
+def asyncio_things():
+    import asyncio
+
+    async def leaf(n):
+        await asyncio.sleep(0)
+        return n
+
+    async def main():
+        await asyncio.gather(*(leaf(i) for i in range(4)))
+
+    asyncio.run(main())
+
+
+def of_parity(program):
+    """A program of tests/parity, as a function."""
+    names = {"__name__": "program"}
+    exec(compile("\n" * program.line + program.text, str(program.path), "exec"), names)
+
+    def work():
+        with suppress(BaseException):
+            names["main"]()
+
+    work.__name__ = program.name.replace(" ", "-")
+    return work
+
+
 WORKLOADS = [
     parse_things,
     json_things,
     class_things,
     regex_things,
-    generator_things,
-    coroutine_things,
-    exception_things,
+    asyncio_things,
     method_things,
+    *(of_parity(program) for program in load() if program.name != "sys.settrace beside us"),
 ]
 
 
@@ -152,8 +92,10 @@ def plain(counted):
 
 
 @pytest.mark.parametrize("options", [{}, {"builtins": False}, {"subcalls": False}], ids=str)
-@pytest.mark.parametrize("work", WORKLOADS)
+@pytest.mark.parametrize("work", WORKLOADS, ids=lambda work: work.__name__)
 def test_counts(work, options):
+    if "bound-methods-of-C-functions" in work.__name__ and (3, 12) <= sys.version_info < (3, 14):
+        pytest.skip("cProfile loses the functions that call them")
     profiled(Profile(), work)  # caches fill
     theirs = cProfile.Profile(**options)
     # 3.14 and later forget these at enable()
@@ -163,7 +105,7 @@ def test_counts(work, options):
     ours = profiled(Profile(**options), work)
     assert plain(counts(ours)) == plain(counts(theirs))
     assert plain(callees(ours)) == plain(callees(theirs))
-    assert len(counts(ours)) >= 2
+    assert counts(ours)
 
 
 def table(profile):

@@ -87,12 +87,6 @@ def test_gprof2dot_reads_it(capsys):
     assert functions["__main__:main"].calls["app.maths:fib"][gprof2dot.CALLS] == 1
 
 
-def test_gprof2dot_reads_hostile_names(capsys):
-    profile = parsed(written(samples.hostile()).decode(), capsys)
-    assert profile[gprof2dot.SAMPLES] == 110_000 * len(samples.HOSTILE)
-    assert len(profile.functions) == len(samples.hostile().functions)
-
-
 def test_gprof2dot_reads_nothing(capsys):
     for recording in (samples.empty(), samples.idle()):
         assert parsed(written(recording).decode(), capsys)[gprof2dot.SAMPLES] == 0

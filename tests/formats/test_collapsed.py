@@ -51,10 +51,6 @@ def test_gprof2dot_reads_it(capsys):
     assert capsys.readouterr().err == ""
 
 
-def process_and_thread(row):
-    return (row.process, row.native_id, row.name)
-
-
 def only_marked(recording):
     """Whether the file tells all threads apart: one alone has no marker."""
     return len({row.thread for row in recording.tree if row.own_ns}) > 1 and len(

@@ -106,17 +106,6 @@ def test_only_stacks_of_objects_have_a_weight(tmp_path):
     assert not (tmp_path / "x").exists()
 
 
-def test_a_path_is_written_and_read(tmp_path):
-    recording = samples.typical()
-    for format_ in CALLS:
-        for suffix in format_.suffixes[:1] or (".out",):
-            path = tmp_path / f"out{suffix}"
-            formats.write(recording, path, format_.name)
-            assert path.stat().st_size > 0
-            assert format_.reader is None or len(formats.read(path, format_.name).functions) > 0
-    assert [name for name in os.listdir(tmp_path) if name.endswith(".part")] == []
-
-
 def test_the_mode_of_a_new_file_is_the_usual_one_and_an_old_one_stays(tmp_path):
     before = os.umask(0o027)
     try:

@@ -3,16 +3,14 @@
 import collections
 import ctypes
 import gc
-import os
-import subprocess
 import sys
-import sysconfig
 import threading
 import tracemalloc
 import weakref
 from pathlib import Path
 
 import children
+import extensions
 import pytest
 
 from seismo import _core
@@ -317,12 +315,8 @@ def test_tracemalloc_that_was_there_goes_on():
 
 @pytest.fixture(scope="module")
 def foreign(tmp_path_factory):
-    library = tmp_path_factory.mktemp("foreign") / "foreign.so"
     source = Path(__file__).with_name("foreign_tracer.c")
-    include = sysconfig.get_path("include")
-    compiler = os.environ.get("CC", "gcc")
-    subprocess.run([compiler, "-shared", "-fPIC", "-O1", f"-I{include}", "-o", library, source], check=True)
-    return ctypes.PyDLL(str(library))
+    return ctypes.PyDLL(str(extensions.library(source, tmp_path_factory.mktemp("foreign"))))
 
 
 @traces

@@ -72,21 +72,6 @@ def _clean():
     sys.settrace(trace)
 
 
-def test_a_tracer_that_comes_later_and_goes():
-    ours, foreign = Seen(), Seen()
-    with hooks.set_trace(ours):
-        assert sys.gettrace() is None
-        wanted(0)
-        sys.settrace(foreign)
-        assert sys.gettrace() is foreign
-        wanted(0)
-        sys.settrace(None)
-        assert sys.gettrace() is None
-        wanted(0)
-    assert foreign.of("wanted") == WANTED
-    assert ours.of("wanted") == WANTED * 3
-
-
 def test_a_tracer_that_was_there():
     ours, foreign = Seen(), Seen()
     sys.settrace(foreign)

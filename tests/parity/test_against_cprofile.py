@@ -4,53 +4,15 @@ import cProfile
 import gc
 import importlib
 import io
-import json
 import pstats
 import sys
-import textwrap
 
 import pytest
 from program import MODES, SOURCES, WAYS, compared, without_exceptions
-from recorded import LOWER_BOUND, PYTHON, C, image, shown
+from recorded import PYTHON, image, shown
+from workloads import class_things, json_things, parse_things, regex_things
 
 from seismo import _core
-
-
-def parse_things():
-    import ast
-    import configparser
-    import html.parser
-
-    tree = ast.parse(textwrap.dedent(io.StringIO("def f(a, b=1):\n    return [a for a in b if a]\n").read()))
-    names = [node.lineno for node in ast.walk(tree) if isinstance(node, ast.Name)]
-    parser = configparser.ConfigParser()
-    parser.read_string("[a]\nb = 1\nc = %(b)s2\n")
-    html.parser.HTMLParser().feed("<a href='b'>c</a><d/>")
-    return len(names), parser["a"]["c"]
-
-
-def json_things():
-    data = {"a": [1, 2.5, None, {"b": "c" * 20}] * 20}
-    return json.loads(json.dumps(data, indent=1, sort_keys=True)) == data
-
-
-def class_things():
-    import dataclasses
-    import enum
-
-    fields = [("a", int), ("b", str), ("c", float)]
-    cls = dataclasses.make_dataclass("Thing", fields, order=True, frozen=True)
-    colour = enum.Enum("Colour", "red green blue")
-    return sorted([cls(3, "a", 1.0), cls(1, "b", 2.0), cls(2, "c", 3.0)]), list(colour)
-
-
-def regex_things():
-    import re
-    import re._compiler
-
-    re.purge()
-    found = [re.findall(pattern, "the quick brown fox " * 5) for pattern in (r"\w+", r"(?P<a>[aeiou])(?=r)", r"q.*?k")]
-    return sum(map(len, found))
 
 
 def import_things():
@@ -137,25 +99,3 @@ def test_sources_agree(program, c_functions):
     first, *others = forests
     for other in others:
         assert shown(forests[other]) == shown(forests[first])
-
-
-@pytest.mark.parametrize("source", [source for source, mode in WAYS if mode == "all"])
-@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
-def test_modes_agree(program, source):
-    """C functions change nothing about the Python functions, and what is switched off is a lower bound and says so."""
-    quiet(program)
-    recorded = {mode: record(source, mode, program) for mode in MODES}
-    trees = {}
-    for mode in MODES:
-        trees[mode] = shown(compared(recorded[mode].forests()["MainThread"], "none"))
-    assert trees["all"] == trees["none"]
-    assert trees["auto"] == trees["none"]
-    every, auto = recorded["all"].calls(C), recorded["auto"].calls(C)
-    assert set(auto) == set(every)
-    uncertain = {
-        node.name
-        for root in recorded["auto"].forests()["MainThread"]
-        for node in root.walk()
-        if node.flags & LOWER_BOUND
-    }
-    assert all(count == every[name] or (name in uncertain and count < every[name]) for name, count in auto.items())

@@ -30,33 +30,6 @@ def run(source, main, c_functions="none"):
     return image()
 
 
-def test_two_in_step(source):
-    def one(other):
-        for _ in range(3):
-            leaf()
-            step(other)
-
-    def step(other):
-        other[0].switch()
-        leaf()
-
-    def main():
-        first, second = [], []
-        first.append(greenlet.greenlet(lambda: one(second)))
-        second.append(greenlet.greenlet(lambda: one(first)))
-        first[0].switch()
-        while not first[0].dead:
-            first[0].switch()
-        while not second[0].dead:
-            second[0].switch()
-
-    calls = run(source, main).calls()
-    names = {name.rpartition(".")[2]: count for name, count in calls.items()}
-    assert names["one"] == 2
-    assert names["step"] == 6
-    assert names["leaf"] == 12
-
-
 @pytest.mark.parametrize("order", list(itertools.permutations("abc")), ids="".join)
 def test_every_order(source, order):
     """Three greenlets at three depths, switched round in each order: each call is counted where it was made."""

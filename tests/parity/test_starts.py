@@ -1,15 +1,11 @@
 """What a path from starts alone must not be misled by: dead frames' addresses, frames of which nothing was told, tools
 and programs that change the stack behind its back."""
 
-import asyncio
 import gc
-import importlib.util
-import shutil
-import subprocess
 import sys
-import sysconfig
 import threading
 
+import extensions
 import pytest
 from program import SOURCES
 from recorded import LOWER_BOUND, image, merged, shown
@@ -221,40 +217,6 @@ def test_the_limit_of_recursion_is_changed(c_functions):
 
 
 @BOTH
-def test_an_exception_is_thrown_through_generators(c_functions):
-    """Those that wait are linked into the chain of frames, but not counted; who threw is found behind them."""
-
-    def inner():
-        while True:
-            try:
-                yield leaf()
-            except ValueError:
-                leaf()
-
-    def outer(n):
-        yield from outer(n - 1) if n else inner()
-
-    def thrower(generator):
-        leaf()
-        generator.throw(ValueError)
-        leaf()
-        next(generator)
-        leaf()
-
-    def main():
-        for n in range(3):
-            generator = outer(n)
-            next(generator)
-            thrower(generator)
-            leaf()
-            generator.close()
-            leaf()
-
-    path = "test_an_exception_is_thrown_through_generators.<locals>"
-    assert f"  {path}.thrower 3\n" in both(main, c_functions)
-
-
-@BOTH
 def test_frames_kept_alive_by_tracebacks(c_functions):
     """Their addresses are not used again while the traceback lives; those of others are."""
 
@@ -295,39 +257,6 @@ def test_finalizers_while_arguments_are_dropped(c_functions):
     assert f"  {path}.Thing.__del__ 3\n    leaf 3\n" in text
 
 
-@BOTH
-def test_cancelled_tasks(c_functions):
-    """An exception that is thrown into a chain of coroutines enters the innermost, past those that wait for it."""
-
-    async def inner():
-        try:
-            await asyncio.sleep(60)
-        except asyncio.CancelledError:
-            leaf()
-            raise
-
-    async def outer():
-        try:
-            await inner()
-        finally:
-            leaf()
-
-    async def run():
-        task = asyncio.ensure_future(outer())
-        await asyncio.sleep(0)
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
-
-    def main():
-        asyncio.run(run())
-
-    path = "test_cancelled_tasks.<locals>"
-    both(main, c_functions)
-    calls = image().calls()
-    assert calls["leaf"] == 2
-    assert (calls[f"{path}.inner"], calls[f"{path}.outer"]) == (1, 1)
-
-
 HOOK = """
 #include <Python.h>
 typedef struct _PyInterpreterFrame frame;
@@ -348,17 +277,8 @@ PyMODINIT_FUNC PyInit_evaluating(void) { return PyModule_Create(&module); }
 
 def evaluating(folder):
     """A function that puts another tool's function for the evaluation of frames in place, and takes it away."""
-    compiler = (sysconfig.get_config_var("CC") or "cc").split()
-    if shutil.which(compiler[0]) is None:
-        pytest.skip("needs a C compiler")
     (folder / "evaluating.c").write_text(HOOK)
-    target = folder / f"evaluating{sysconfig.get_config_var('EXT_SUFFIX')}"
-    include = f"-I{sysconfig.get_paths()['include']}"
-    subprocess.run([*compiler, "-shared", "-fPIC", include, "-o", target, folder / "evaluating.c"], check=True)
-    spec = importlib.util.spec_from_file_location("evaluating", target)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module.hook
+    return extensions.module(folder / "evaluating.c", folder).hook
 
 
 @BOTH
@@ -386,25 +306,6 @@ def test_others_evaluate_the_frames(c_functions, tmp_path):
 
     both(main, c_functions)
     assert image().calls()["leaf"] == 4 + 8
-
-
-@BOTH
-def test_a_tool_frees_our_id(c_functions):
-    """By force: what came before stays counted exactly, and the recording says that it was cut."""
-
-    def some():
-        for _ in range(10):
-            leaf()
-
-    _core.start(source="starts", c_functions=c_functions, timing="none", running=False)
-    some()
-    (ours,) = (number for number in range(6) if sys.monitoring.get_tool(number) == "seismo")
-    sys.monitoring.free_tool_id(ours)
-    some()
-    _core.stop()
-    recorded = image()
-    assert recorded.calls()["leaf"] >= 10
-    assert recorded.losses["hook-lost"] == 1
 
 
 @BOTH

@@ -1,15 +1,12 @@
 """A path from starts alone, in programs whose libraries change the stack behind the interpreter's back."""
 
-import gc
 import importlib
 import importlib.util
-import shutil
-import subprocess
 import sys
-import sysconfig
 from pathlib import Path
 
 import children
+import extensions
 import pytest
 from paths import COMMON
 from program import SOURCES
@@ -130,18 +127,7 @@ def yields(function, n):
 @BOTH
 def test_coroutines_of_cython(c_functions, tmp_path, monkeypatch):
     """They have no frames: what they call counts for whoever resumes them, and no call is lost."""
-    pytest.importorskip("Cython")
-    compiler = (sysconfig.get_config_var("CC") or "cc").split()
-    if shutil.which(compiler[0]) is None:
-        pytest.skip("needs a C compiler")
-    source = tmp_path / "compiled_by_cython.pyx"
-    source.write_text(CYTHON)
-    children.python("-m", "cython", "-3", source)
-    target = tmp_path / f"compiled_by_cython{sysconfig.get_config_var('EXT_SUFFIX')}"
-    include = f"-I{sysconfig.get_paths()['include']}"
-    subprocess.run(
-        [*compiler, "-O0", "-w", "-shared", "-fPIC", include, "-o", target, source.with_suffix(".c")], check=True
-    )
+    extensions.cython("compiled_by_cython", CYTHON, tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
     module = importlib.import_module("compiled_by_cython")
 
@@ -161,37 +147,6 @@ def test_coroutines_of_cython(c_functions, tmp_path, monkeypatch):
     del sys.modules["compiled_by_cython"]
     assert sum(found.values()) == 3 * (2 + 1 + 4)
     assert sum(calls for path, calls in found.items() if path.endswith("other leaf")) == 3
-
-
-def test_a_million_suspended_generators():
-    """They all wait; each goes on below another caller than the one that began it."""
-
-    def waits():
-        yield 1
-        leaf()
-
-    def begin(generators):
-        for one in generators:
-            next(one)
-
-    def end(generators):
-        for one in generators:
-            next(one, None)
-
-    def main():
-        generators = [waits() for _ in range(1_000_000)]
-        begin(generators)
-        end(generators)
-
-    gc.collect()
-    gc.disable()
-    try:
-        found = recorded(main)
-    finally:
-        gc.enable()
-    assert paths(found, "leaf") == {"main end waits leaf": 1_000_000}
-    assert paths(found, "waits") == {"main begin waits": 1_000_000, "main end waits": 0}
-    assert found.losses.get("repaired", 0) == 0
 
 
 @BOTH

@@ -175,7 +175,7 @@ def test_running_the_wall_or_waiting_is_shown(notebook):
         assert notebook.run(f"%%seismo {command}\n{cell}").success
         return next(line for line in notebook.text.splitlines() if line.endswith(words))
 
-    profile = "profile --c-functions none"
+    profile = "profile -l 100 --c-functions none"
     for option in ("", "--time wall"):
         rest = f"__main__:rest  In [{notebook.number + 1}]:2"
         row(f"{profile} {option}", rest)

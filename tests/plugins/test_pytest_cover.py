@@ -7,18 +7,14 @@ import os
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import children
 import pytest
 from covered_suites import lines_by_context, lines_of, write
 from inner import PLUGIN, Project
 
-import seismo
-
 pytest_plugins = ["pytester"]
 
-HOME = str(Path(seismo.__file__).parents[1])
 
 CALC = """\
 def add(a, b):

@@ -6,19 +6,15 @@ import gc
 import re
 import sys
 import sysconfig
-from pathlib import Path
 
 import children
 import pytest
 from inner import PLUGIN, expected, outcomes
 
-import seismo
-import seismo.plugins.pytest.leaks_marker  # here, or each inner pytest has modules of its own
 from seismo.process.objects import recorder
 
 pytest_plugins = ["pytester"]
 
-HOME = str(Path(seismo.__file__).parents[1])
 OPTIONS = ["-p", "no:cacheprovider", "-p", PLUGIN, "-p", "no:xdist", "-W", "error"]
 CAN = sys.version_info >= (3, 13, 3) and not sysconfig.get_config_var("Py_GIL_DISABLED")
 recorded = pytest.mark.skipif(not CAN, reason="births and deaths of objects are told since CPython 3.13.3")

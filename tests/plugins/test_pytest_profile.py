@@ -373,7 +373,8 @@ def test_xdist_merges_what_workers_record(project):
 def test_a_worker_that_crashes_leaves_what_it_had(project):
     write(
         project.folder,
-        test_it="import os, time\ndef step(): pass\ndef test_a(): step(); time.sleep(1.5)\ndef test_b(): os._exit(3)\n",
+        test_it="import os\nfrom seismo import _core\n"
+        "def step(): pass\ndef test_a(): step(); _core.flush()\ndef test_b(): os._exit(3)\n",
     )
     code, said = project.run_apart("-p", "xdist", "-n", "1", "--seismo-profile")
     assert code == 1

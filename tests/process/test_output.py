@@ -164,19 +164,6 @@ def test_whatever_the_program_does_to_it(tmp_path, what, name):
     assert "work" in list(recording.functions["qualname"])
 
 
-@pytest.mark.skipif(os.getuid() != 0, reason="only root may change its root")
-def test_after_chroot_it_is_whole(tmp_path):
-    (tmp_path / "jail").mkdir()
-    program = f"import os; os.chroot('jail'); os.chdir('/')\n{WORK}"
-    done = seismo("profile", "-q", "-o", "a.seismo", "-c", program, cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert "incomplete" not in done.stderr
-    recording = read(tmp_path / "a.seismo")
-    assert recording.problems == []
-    assert list(recording.losses["kind"]).count("cut-short") == 0
-    assert os.listdir(tmp_path / "jail") == []
-
-
 LEAVES = {
     "chroot": "os.mkdir('jail'); os.chroot('jail'); os.chdir('/')",
     "setuid": "os.chmod('.', 0o700); os.setuid(65534)",
@@ -230,13 +217,6 @@ def test_a_killed_program_says_so_wherever_it_is_read(tmp_path, verb):
     seismo(verb, "-q", "-o", "b.seismo", "app.py", cwd=tmp_path, input="\n")
     merged = merge([read(path), read(tmp_path / "b.seismo")])
     assert [row.detail for row in merged.losses if row.kind == "cut-short"] == [f"process {child.pid}"]
-
-
-def test_a_program_that_ends_says_nothing(tmp_path):
-    for verb in ("profile", "lines", "cover"):
-        words = [verb, "-q", "-o", "a.seismo", "--flush", "0.01", "-c", f"import time\n{WORK}time.sleep(0.2)\nwork()"]
-        assert seismo(*words, cwd=tmp_path).returncode == 0
-        assert "cut-short" not in list(read(tmp_path / "a.seismo").losses["kind"])
 
 
 def test_the_part_of_a_killed_child(tmp_path):

@@ -3,9 +3,11 @@
 import textwrap
 
 import children
+import control_flow
 import pytest
 
 PROGRAMS = {
+    **{name: control_flow.PROGRAMS[name][0] for name in ("asyncio", "exceptions", "greenlets")},
     "forked in the middle of a call": """
         import os
         def leaf(n): return n + 1
@@ -56,23 +58,6 @@ PROGRAMS = {
         lock.acquire()
         print(sum(done))
     """,
-    "greenlets": """
-        try:
-            from greenlet import greenlet
-        except ImportError:
-            print("none here")
-        else:
-            def leaf(n): return n + 1
-            def ping(n):
-                while True:
-                    n = pong.switch(leaf(n))
-            def pong(n):
-                while n < 2000:
-                    n = ping.switch(leaf(n))
-                return n
-            ping, pong = greenlet(ping), greenlet(pong)
-            print(ping.switch(0))
-    """,
     "three hundred children of one call": """
         names = {}
         for i in range(300): exec(f"def f{i}(n): return n + {i}", names)
@@ -90,17 +75,6 @@ PROGRAMS = {
                 print(sum(pool.map(square, range(500))))
             with multiprocessing.get_context("fork").Pool(2) as pool:
                 print(sum(pool.map(square, range(500))))
-    """,
-    "tasks and exceptions": """
-        import asyncio
-        async def leaf(n):
-            await asyncio.sleep(0)
-            if n % 7 == 0: raise ValueError(n)
-            return n
-        async def main():
-            found = await asyncio.gather(*map(leaf, range(400)), return_exceptions=True)
-            print(sum(isinstance(one, ValueError) for one in found), sum(one for one in found if type(one) is int))
-        asyncio.run(main())
     """,
     "a collection in every call": """
         import gc, weakref
@@ -121,6 +95,8 @@ PROGRAMS = {
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_it_runs_as_without_and_the_journal_is_right(tmp_path, name):
+    if name == "greenlets":
+        pytest.importorskip("greenlet")
     program = tmp_path / "program.py"
     program.write_text(textwrap.dedent(PROGRAMS[name]))
     bare = children.python(program, cwd=tmp_path)

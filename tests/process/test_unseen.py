@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
-import subprocess
 import sys
-import sysconfig
 from pathlib import Path
 
 import children
+import extensions
 import pytest
 
 import seismo
@@ -157,17 +155,8 @@ asyncio.run(cancelled())
 @pytest.fixture(scope="module")
 def compiled(tmp_path_factory):
     """A folder with a module that Cython has compiled so that it tells of its calls."""
-    pytest.importorskip("Cython")
     folder = tmp_path_factory.mktemp("compiled")
-    (folder / "compiled.pyx").write_text(COMPILED)
-    children.python("-m", "cython", "-3", folder / "compiled.pyx")
-    target = folder / f"compiled{sysconfig.get_config_var('EXT_SUFFIX')}"
-    includes = f"-I{sysconfig.get_path('include')}"
-    compiler = (sysconfig.get_config_var("CC") or "cc").split()
-    if shutil.which(compiler[0]) is None:
-        pytest.skip("needs a C compiler")
-    source = folder / "compiled.c"
-    subprocess.run([*compiler, "-O0", "-w", "-shared", "-fPIC", includes, "-o", target, source], check=True)
+    extensions.cython("compiled", COMPILED, folder)
     return folder
 
 

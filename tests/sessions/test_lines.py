@@ -1,6 +1,5 @@
 """seismo.lines: a part of a program, from inside."""
 
-import asyncio
 import json
 
 import pytest
@@ -50,28 +49,6 @@ def test_several_globs_and_uses_add_up():
     assert hits(session.recording) == {"work": [40, 120, 80, 40], "helper": [80]}
 
 
-def test_decorated_functions():
-    @seismo.lines
-    def one(n):
-        return work(n)
-
-    @seismo.lines(only=f"{__name__}.helper")
-    def two(n):
-        yield work(n)
-
-    @seismo.lines(only=f"{__name__}.helper")
-    async def three(n):
-        await asyncio.sleep(0)
-        return work(n)
-
-    assert one(3) == 3
-    assert hits(one.lines.recording)["helper"] == [3]
-    assert list(two(4)) == [4]
-    assert hits(two.lines.recording) == {"helper": [4]}
-    assert asyncio.run(three(5)) == 5
-    assert hits(three.lines.recording) == {"helper": [5]}
-
-
 def test_sessions_nest():
     with seismo.lines(only=f"{__name__}.helper") as outer:
         work(2)
@@ -91,15 +68,6 @@ def test_a_file(tmp_path):
     assert recording.problems == []
     assert hits(recording)["helper"] == [6]
     assert json.loads(json.dumps(recording.meta))["settings"]["where"]
-
-
-def simple(n):
-    t = 0
-    for i in range(n):
-        t += i
-        t ^= i
-        t -= i
-    return t
 
 
 @pytest.mark.parametrize(

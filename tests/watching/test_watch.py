@@ -266,56 +266,6 @@ def test_as_a_decorator_it_adds_up():
     assert work.watch.count == 2
 
 
-def test_as_a_decorator_of_a_generator_it_is_on_while_that_runs():
-    @seismo.watch('call("check")', "keep")
-    def users():
-        check(User(1))
-        try:
-            yield (yield "first")
-        finally:
-            check(User(2))
-
-    running = users()
-    assert next(running) == "first"
-    check(User(3))  # while it waits
-    assert running.send("second") == "second"
-    running.close()
-    assert users.watch.count == 2
-
-
-def test_as_a_decorator_of_coroutines_it_is_on_from_beginning_to_end():
-    @seismo.watch('call("check")', "keep")
-    async def work():
-        check(User(1))
-        await asyncio.sleep(0)
-        check(User(2))
-        return "done"
-
-    assert asyncio.run(work()) == "done"
-    check(User(3))
-    assert work.watch.count == 2
-
-
-def test_as_a_decorator_of_an_asynchronous_generator_it_is_on_while_that_runs():
-    @seismo.watch('call("check")', "keep")
-    async def users():
-        for _ in range(3):
-            check(User(1))
-            yield
-
-    async def run():
-        async for _ in users():
-            check(User(3))
-
-    asyncio.run(run())
-    assert users.watch.count == 3
-
-
-def test_what_is_no_function_cannot_be_decorated():
-    with pytest.raises(UsageError, match=r"seismo\.watch cannot decorate a int"):
-        seismo.watch("call")(5)
-
-
 def test_the_limit_of_recursion_is_the_program_s_own():
     def forever():
         forever()

@@ -1,13 +1,10 @@
 """What counts as a C function, and what it is called: functions that Cython, mypyc and pybind11 made, too."""
 
-import importlib.util
-import os
-import subprocess
 import sys
-import sysconfig
 from pathlib import Path
 
 import children
+import extensions
 import pytest
 from lab import WITH_C, start
 from recorded import C, image
@@ -20,14 +17,8 @@ pytestmark = pytest.mark.parametrize("source", WITH_C)
 @pytest.fixture(scope="session")
 def kinds(tmp_path_factory):
     """The extension module, built."""
-    target = tmp_path_factory.mktemp("kinds") / f"kinds{sysconfig.get_config_var('EXT_SUFFIX')}"
-    flags = ["-std=c11", "-Wall", "-Wextra", "-O1", "-g", "-shared", "-fPIC", f"-I{sysconfig.get_path('include')}"]
-    source = Path(__file__).with_name("kinds.c")
-    subprocess.run([os.environ.get("CC", "gcc"), *flags, "-o", target, source], check=True)
-    spec = importlib.util.spec_from_file_location("kinds", target)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    flags = ("-std=c11", "-Wall", "-Wextra")
+    return extensions.module(Path(__file__).with_name("kinds.c"), tmp_path_factory.mktemp("kinds"), *flags)
 
 
 def recorded(source, work):

@@ -1,6 +1,5 @@
 """Forks, exits, threads that end badly, deep stacks: what happens to a process happens while it is recorded."""
 
-import os
 import sys
 
 import pytest
@@ -112,21 +111,6 @@ os._exit(0)
     assert [load(tmp_path / str(n)).calls()["leaf"] for n in range(1, 5)] == [1, 2, 3, 4]
 
 
-def test_subprocess_and_spawn(source):
-    """vfork and posix_spawn run no Python in the child."""
-    out = run("""
-import os, subprocess
-start(source=sys.argv[1])
-print(subprocess.run([sys.executable, "-c", "print(3)"], capture_output=True, text=True).stdout.strip())
-child = os.posix_spawn(sys.executable, [sys.executable, "-c", ""], os.environ); os.waitpid(child, 0)
-work(2)
-_core.stop()
-from recorded import image
-print(image().calls()["leaf"])
-    """, source)  # fmt: skip
-    assert out == "3\n2\n"
-
-
 # ---- exits ----
 
 
@@ -178,13 +162,6 @@ time.sleep(0.05)
     """, source, "all" if source in WITH_C else "none")  # fmt: skip
 
 
-def test_exit_by_an_exception(source):
-    """The traceback is the program's own."""
-    program = "start(source=sys.argv[1])\ndef f(): raise KeyError('here')\nf()"
-    with pytest.raises(AssertionError, match="KeyError: 'here'"):
-        run(program, source)
-
-
 def test_stop_at_exit(source, tmp_path):
     path = tmp_path / "r"
     run("""
@@ -199,25 +176,6 @@ work(3)
     recorded = load(path)
     assert recorded.calls()["leaf"] == 8
     assert recorded.tables["processes"][0]["exit"] == "bye"
-
-
-def test_threads_that_end_while_nobody_looks(source):
-    """Hundreds of short threads: their records are closed with them, and their calls kept."""
-    out = run("""
-import threading
-start(source=sys.argv[1])
-for _ in range(30):
-    threads = [threading.Thread(target=work, args=(3,)) for _ in range(10)]
-    for thread in threads: thread.start()
-    for thread in threads: thread.join()
-_core.stop()
-from recorded import image
-recorded = image()
-print(recorded.calls()["work"], recorded.calls()["leaf"], len(recorded.tables["threads"]) >= 301, _core.check())
-start(source=sys.argv[1]); work(1); _core.stop()
-print(image().calls(), len(image().tables["threads"]))
-    """, source)  # fmt: skip
-    assert out == "300 900 True True\n{'work': 1, 'leaf': 1} 1\n"
 
 
 def test_thread_ends_by_an_exception(source):
@@ -238,24 +196,6 @@ print(image().calls()["leaf"], image().losses.get("repaired", 0))
 
 
 # ---- deep stacks ----
-
-
-def test_deep_recursion(source):
-    """Fifty thousand frames: each its own path, none on the C stack."""
-    out = run("""
-sys.setrecursionlimit(60_000)
-def deep(n):
-    if n: deep(n - 1)
-    else: leaf()
-start(source=sys.argv[1])
-deep(50_000)
-deep(49_999)
-_core.stop()
-from recorded import Image
-recorded = Image(_core.snapshot())
-print(recorded.calls(), recorded.losses.get("repaired", 0), _core.check())
-    """, source)  # fmt: skip
-    assert out == "{'deep': 100001, 'leaf': 2} 0 True\n"
 
 
 def test_start_deep_down(source):
@@ -326,24 +266,3 @@ def test_recursion_through_c(source):
             _core.stop()
     assert image().calls()["leaf"] == 1
     assert _core.check()
-
-
-def test_children_by_multiprocessing(source):
-    if not hasattr(os, "fork"):
-        pytest.skip("no fork")
-    out = run("""
-import multiprocessing, warnings
-warnings.simplefilter("ignore")
-def task(n):
-    work(n)
-    return n
-if __name__ == "__main__":
-    start(source=sys.argv[1], flush_ms=1)
-    with multiprocessing.get_context("fork").Pool(2) as pool:
-        print(sum(pool.map(task, [5] * 8)))
-    work(3)
-    _core.stop()
-    from recorded import image
-    print(image().calls()["leaf"])
-    """, source)  # fmt: skip
-    assert out == "40\n3\n"

@@ -11,8 +11,6 @@ from hypothesis import strategies as st
 from seismo import _core
 from seismo.expression import KINDS, parse
 
-CALLS = {"call", "resume", "throw", "return", "yield", "unwind"}
-
 
 def verdict(text, code, globals_=None):
     """(the kinds that are wanted, those that may be)."""

@@ -1,17 +1,13 @@
-"""The journal of a trace as it comes into the file: whole, in order, in bounded memory, and also of who is killed."""
+"""The journal of a trace as it comes into the file: whole, in order, in bounded memory."""
 
 import gc
 import os
 import resource
-import signal
-import subprocess
-import sys
 import textwrap
-import time
 
 import children
 import pytest
-from journals import payloads, recorded, streams, sums
+from journals import payloads, read, recorded, sums
 from lab import TRACING, start
 from recorded import Image
 
@@ -30,12 +26,6 @@ def work(n):
 
 def run(code, path, *words, **options):
     return children.seismo("trace", "-q", "-o", path, *words, "-c", textwrap.dedent(code), **options)
-
-
-def read(path):
-    image = Image(path.read_bytes())
-    image.streams = streams(image.data, image.nodes)
-    return image
 
 
 def names(image, stream):
@@ -187,26 +177,6 @@ def test_the_distance_between_two_readings_of_the_clock_is_bounded(tmp_path):
     assert max(together.values()) <= 40
 
 
-def test_threads_have_streams_of_their_own(tmp_path):
-    path = tmp_path / "trace.seismo"
-    code = """
-        import threading
-        def work(n):
-            for _ in range(n): pass
-            return n
-        def begin():
-            for i in range(300): work(i)
-        threads = [threading.Thread(target=begin) for _ in range(8)]
-        for thread in threads: thread.start()
-        for thread in threads: thread.join()
-    """
-    run(code, path)
-    image = read(path)
-    assert len(image.streams) == 9
-    assert sums(image.data, image.nodes) == recorded(image.nodes)
-    assert all(stream.calls[-1]["end"][1] is not None for stream in image.streams.values())
-
-
 def test_threads_by_the_thousand_are_told_apart(tmp_path):
     path = tmp_path / "trace.seismo"
     code = """
@@ -247,57 +217,6 @@ def test_threads_by_the_thousand_take_memory_within_bounds(tmp_path):
     done = run(code, path)
     if "libasan" not in os.environ.get("LD_PRELOAD", ""):
         assert int(done.stdout) < 2_000  # kB: a stream that is kept takes more than one a thread, buffers grow at once
-
-
-def test_folded_paths_are_entered_from_anywhere(tmp_path):
-    path = tmp_path / "trace.seismo"
-    code = """
-        def leaf(): pass
-        def inner(n):
-            leaf()
-            if n: inner(n - 1)
-        for i in range(50): inner(i)
-    """
-    run(code, path, "--max-paths", "20")
-    image = read(path)
-    assert image.losses["paths-folded"] > 1000
-    assert sums(image.data, image.nodes) == recorded(image.nodes)
-
-
-def test_a_node_of_many_children(tmp_path):
-    path = tmp_path / "trace.seismo"
-    code = """
-        def work(): pass
-        for i in range(300):
-            exec(f"def f{i}():\\n yield work()\\nfor _ in range(3): list(f{i}())")
-    """
-    run(code, path)
-    image = read(path)
-    assert sums(image.data, image.nodes) == recorded(image.nodes)
-
-
-def test_a_forked_child_has_a_journal_of_its_own(tmp_path):
-    path = tmp_path / "trace.seismo"
-    code = """
-        import os
-        def leaf(): pass
-        def in_child():
-            for _ in range(1000): leaf()
-        for _ in range(1000): leaf()
-        child = os.fork()
-        if child == 0:
-            in_child()
-            os._exit(0)
-        os.waitpid(child, 0)
-        for _ in range(1000): leaf()
-    """
-    run(code, path)
-    parts = sorted(tmp_path.glob("*.seismo"))
-    assert len(parts) == 2
-    for part in parts:
-        image = read(part)
-        assert image.calls()["leaf"] == (2000 if part == path else 1000)
-        assert sums(image.data, image.nodes) == recorded(image.nodes)
 
 
 def test_a_fork_in_the_middle_of_a_call_is_in_it_in_both_processes(tmp_path):
@@ -383,45 +302,6 @@ def test_a_generator_that_other_threads_go_on_with(tmp_path):
     assert [row[1:] for row in told if row[0] == "leaf"] == [(0, 0), (0, 0), (0, 0), (1, 0)]
 
 
-def test_who_is_killed_leaves_what_was_until_then(tmp_path):
-    path = tmp_path / "trace.seismo"
-    code = """
-        import time
-        def leaf(): pass
-        def work():
-            for _ in range(2000): leaf()
-        while True:
-            work()
-            time.sleep(0.001)
-    """
-    command = [sys.executable, "-m", "seismo", "trace", "-q", "--flush", "3600", "-o", path]
-    process = subprocess.Popen([*command, "-c", textwrap.dedent(code)])
-    try:
-        deadline = time.monotonic() + 60
-        while written(path) < 8:  # pieces since the paths came, which are flushed only where new ones are met
-            assert process.poll() is None
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
-    finally:
-        process.kill()
-    assert process.wait() == -signal.SIGKILL
-    image = read(path)
-    (stream,) = image.streams.values()
-    assert names(image, stream).count("leaf") > 2000
-    assert image.losses["cut-short"]
-
-
-def written(path):
-    """How many pieces there are, once the paths are in the file, too."""
-    data = path.read_bytes() if path.exists() else b""
-    return len(payloads(data)) if data and whole(data) and Image(data).nodes else 0
-
-
-def whole(data):
-    """Nothing is in the middle of being written."""
-    return not any("cut off" in str(problem) for problem in _core.read(data)["problems"])
-
-
 def limit_files():
     resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, 400_000))
 
@@ -454,18 +334,6 @@ def test_nothing_is_kept_where_there_is_no_file():
     _core.stop()
     assert payloads(_core.snapshot()) == []
     assert Image(_core.snapshot()).calls()["leaf"] == 100_000
-
-
-def test_a_second_trace_in_the_same_process(tmp_path):
-    namespace = {}
-    exec(PROGRAM, namespace)
-    for turn in range(3):
-        path = tmp_path / f"{turn}.seismo"
-        with seismo.trace(output=path, c_functions="none"):
-            namespace["work"](1000 * (turn + 1))
-        image = read(path)
-        assert image.calls()["leaf"] == 1000 * (turn + 1)
-        assert sums(image.data, image.nodes) == recorded(image.nodes)
 
 
 def test_a_thread_that_outlives_the_trace(tmp_path):

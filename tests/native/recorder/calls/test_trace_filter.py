@@ -7,8 +7,7 @@ import textwrap
 
 import children
 import pytest
-from journals import left_out, recorded, streams, sums
-from recorded import Image
+from journals import left_out, read, recorded, sums
 
 import seismo
 from seismo.errors import UsageError
@@ -73,12 +72,6 @@ WAYS = [
 
 def run(code, path, *words, **options):
     return children.seismo("trace", "-q", "-o", path, *words, "-c", textwrap.dedent(code), **options, status=None)
-
-
-def read(path):
-    image = Image(path.read_bytes())
-    image.streams = streams(image.data, image.nodes)
-    return image
 
 
 def names(image):
@@ -185,8 +178,9 @@ def test_a_killed_program_leaves_what_was_sure(tmp_path):
     path = tmp_path / "trace.seismo"
     code = """
         import os, signal, time
+        from seismo import _core
         def tiny(): pass
-        def blocked(): time.sleep(2); os.kill(os.getpid(), signal.SIGKILL)
+        def blocked(): time.sleep(0.2); _core.flush(); os.kill(os.getpid(), signal.SIGKILL)
         for _ in range(1000): tiny()
         blocked()
     """

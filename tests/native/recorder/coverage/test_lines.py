@@ -6,281 +6,20 @@ from collections import Counter
 
 import pytest
 from covered import Covered, compiled, cover, traced
+from paths import TESTS
+from program import load
 
 from seismo import _core
 
+COVERED = TESTS / "coverage" / "covered"
 PROGRAMS = {
-    "statements": """
-        def f(n):
-            if n:
-                a = 1
-            else:
-                a = 2
-            for i in range(n):
-                a += i
-            else:
-                a += 1
-            while a > 3:
-                a -= 1
-                if a == 4:
-                    break
-            return a
-        f(0)
-        f(3)
-        assert f(1)
-    """,
-    "one line each": """
-        def f(): return 1
-        def g(x): x += 1; return x
-        h = lambda: 0
-        class C: x = 1
-        class D:
-            def m(self): pass
-            async def n(self): pass
-        for i in range(3): f()
-        for i in range(3): g(i); h()
-        i = 0
-        while i < 4: i += 1
-        if i: f()
-        if not i: f()
-        D().m()
-        [f() for _ in range(4)]
-        sum(f() for _ in range(4))
-        list(map(lambda x: x, range(3)))
-    """,
-    "generators": """
-        def numbers(n):
-            for i in range(n):
-                got = yield i
-                if got:
-                    yield got
-        def outer():
-            yield from numbers(2)
-            yield from (i for i in range(2))
-        list(outer())
-        one = numbers(5)
-        next(one)
-        one.send(7)
-        one.close()
-        two = numbers(3)
-        next(two)
-        try:
-            two.throw(ValueError)
-        except ValueError:
-            pass
-        def tidy():
-            try:
-                yield 1
-            finally:
-                done = True
-        three = tidy()
-        next(three)
-        del three
-        four = numbers(1)
-        del four
-    """,
-    "async": """
-        import asyncio
-        class Manager:
-            async def __aenter__(self):
-                return self
-            async def __aexit__(self, *why):
-                await asyncio.sleep(0)
-        async def count(n):
-            for i in range(n):
-                await asyncio.sleep(0)
-                yield i
-        async def main():
-            total = 0
-            async for i in count(3):
-                total += i
-            async with Manager() as m:
-                total += 1
-            total += sum([i async for i in count(2)])
-            await asyncio.gather(asyncio.sleep(0), asyncio.sleep(0))
-            return total
-        asyncio.run(main())
-    """,
-    "exceptions": """
-        def fall(n):
-            if n:
-                return fall(n - 1)
-            raise KeyError(n)
-        def f(kind):
-            try:
-                try:
-                    raise kind
-                except ValueError as error:
-                    a = error
-                except (KeyError,
-                        IndexError):
-                    a = 2
-                else:
-                    a = 3
-                finally:
-                    b = 4
-            except TypeError:
-                return 5
-            return a
-        f(ValueError)
-        f(KeyError)
-        f(TypeError)
-        try:
-            fall(3)
-        except KeyError:
-            pass
-        try:
-            raise ExceptionGroup("many", [ValueError(1), TypeError(2)])
-        except* ValueError:
-            a = 1
-        except* TypeError as group:
-            a = 2
-        def g():
-            for i in range(3):
-                try:
-                    continue
-                finally:
-                    i += 1
-        g()
-        def h():
-            try:
-                return 1
-            finally:
-                x = 2
-        h()
-    """,
-    "match": """
-        def f(x):
-            match x:
-                case 1:
-                    return "one"
-                case [a, b] if a > b:
-                    return "falling"
-                case {"key": value}:
-                    return value
-                case str() | bytes():
-                    return "text"
-                case _:
-                    return None
-        for x in (1, [2, 1], [1, 2], {"key": 3}, "a", None):
-            f(x)
-    """,
-    "with": """
-        import contextlib
-        @contextlib.contextmanager
-        def manager():
-            try:
-                yield 1
-            finally:
-                done = True
-        with manager() as a, manager() as b:
-            c = a + b
-        with (
-            manager() as a,
-            manager(),
-        ):
-            c = a
-        with contextlib.suppress(ValueError):
-            raise ValueError
-        for i in range(2):
-            with manager():
-                continue
-    """,
-    "classes": """
-        def mark(thing):
-            return thing
-        class Base:
-            x: int = 1
-            def __init_subclass__(cls, **more):
-                super().__init_subclass__(**more)
-        @mark
-        class C(
-            Base,
-        ):
-            y = [i for i in range(3)]
-            @mark
-            @property
-            def z(
-                self,
-            ):
-                return (
-                    self.x
-                    + 1
-                )
-            @staticmethod
-            def s(a, b=lambda: 1,
-                  c=2):
-                '''Says nothing.'''
-                def inner():
-                    nonlocal a
-                    a += 1
-                    return a
-                return inner() + b()
-        C().z
-        C.s(1)
-    """,
-    "expressions": """
-        def f(a, b):
-            c = (a
-                 and b
-                 or not a)
-            d = [
-                x
-                for x in range(3)
-                if x
-                if x > 1
-            ]
-            e = {x: y
-                 for x in range(2)
-                 for y in range(2)}
-            g = a if b else c
-            h = f"{a}{b!r}"
-            i = (
-                1 if a
-                else 2
-            )
-            return (c,
-                    d,
-                    e)
-        f(0, 1)
-        f(1, 0)
-        f(1, 1)
-        print(end="".join(
-            str(x)[:0]
-            for x in range(3)
-        ))
-        assert True, "never"
-        del f
-        global_ = 1; other = 2
-        if (walrus := 3) > 2: pass
-    """,
-    "nested loops": """
-        def f(n):
-            total = 0
-            for i in range(n):
-                for j in range(n):
-                    if i == j:
-                        continue
-                    if i + j > 4:
-                        break
-                    total += 1
-                else:
-                    total += 10
-            while True:
-                total -= 1
-                if total < 0:
-                    return total
-        f(4)
-    """,
-    "made code": """
-        made = []
-        for i in range(3):
-            exec(f"def made_{i}():\\n    x = 1\\n    return x\\nmade.append(made_{i}())")
-        eval("[x for x in range(2)]")
-        code = compile("a = 1\\nb = 2", __file__ if "__file__" in globals() else "<made>", "exec")
-        exec(code)
-        exec(code)
-    """,
+    **{
+        program.name: f"{program.text}\nimport contextlib\nwith contextlib.suppress(BaseException): main()\n"
+        for program in load()
+        if program.name != "sys.settrace beside us"  # the truth is what sys.settrace reports
+    },
+    **{name: (COVERED / f"{name}.py").read_text() for name in ("raises", "withs")},
+    "branching": (COVERED / "branching.py").read_text() + "\nrun()\n",
     "threads": """
         import threading
         def work(n):
@@ -294,30 +33,6 @@ PROGRAMS = {
             thread.start()
         for thread in threads:
             thread.join()
-    """,
-    "recursion": """
-        def fib(n):
-            if n < 2:
-                return n
-            return fib(n - 1) + fib(n - 2)
-        fib(10)
-    """,
-    "decorators and defaults": """
-        import functools
-        def twice(function):
-            @functools.wraps(function)
-            def wrapper(*args):
-                function(*args)
-                return function(*args)
-            return wrapper
-        @twice
-        @twice
-        def f(x=[1,
-                 2]): return x
-        @functools.lru_cache
-        def g(x): return x
-        f()
-        g(1), g(1), g(2)
     """,
 }
 
@@ -343,7 +58,7 @@ def test_counts_are_exact(name, branch):
     assert found.losses == {}
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("name", ["branching", "raises", "withs", "threads", "code made many times"])
 def test_contexts_have_what_ran_in_them(name):
     """The same program in two contexts, and a part of it in none: each has all of its lines, once and for all."""
     code = compiled(PROGRAMS[name])

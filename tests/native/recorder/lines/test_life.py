@@ -47,17 +47,6 @@ os._exit(0)
     assert (of_parent["leaf"], of_child["leaf"]) == (15, 100)
 
 
-def test_a_killed_process_leaves_what_was_flushed(source, tmp_path):
-    run(PRELUDE + """
-start(source, fd=file("r"))
-work(1000)
-_core.flush()
-os.kill(os.getpid(), 9)
-    """, source, status=-9, folder=tmp_path)  # fmt: skip
-    _, of_killed = counts(tmp_path / "r")
-    assert of_killed["leaf"] == 1000
-
-
 def test_the_interpreter_ends_while_it_records(source):
     out = run(PRELUDE + """
 import threading, time

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import gc
 import os
-import signal
 import sys
 import threading
 import tracemalloc
 
-import children
 import pytest
-from births import PRELUDE, WHY_NOT, Births, calls_of, environment, load, needs_tracer, recorded, run, start
+from births import WHY_NOT, Births, load, needs_tracer, recorded, run, start
 
 import seismo.hooks
 from seismo import _core
@@ -42,19 +40,6 @@ def test_refused_where_the_hook_cannot_be_trusted():
     _core.objects_quiet(False)
     assert _core.objects_alive() == {}
     assert _core.objects_addresses((0,)) == {}
-
-
-@pytest.mark.parametrize(
-    ("options", "why"),
-    [
-        ({"objects": "all"}, "objects cannot be 'all'"),
-        ({"objects": "types", "paths": True}, "by line only, not by type"),
-        ({"objects": "types", "span": calls_of("f")}, "by line only, not by type"),
-    ],
-)
-def test_wrong_settings(options, why):
-    with pytest.raises(ValueError, match=why):
-        start(**options)
 
 
 @needs
@@ -143,23 +128,6 @@ def test_stop_from_another_thread():
     with recorded() as block:
         kept += make(1)
     assert block.births.total("Thing", "live") == 1
-
-
-@needs
-def test_threads_that_end():
-    def work():
-        kept.extend(make(10))
-        make(5)
-
-    kept: list[Thing] = []
-    with recorded() as block:
-        threads = [threading.Thread(target=work) for _ in range(5)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-    row = block.births.types()["Thing"]
-    assert (row["born"], row["died"], row["live"]) == (75, 25, 50)
 
 
 # ---- quiet ----
@@ -426,59 +394,6 @@ _core.stop()
 print(_core.check(), image().problems)
     """)
     assert out == "True []\n"
-
-
-@needs
-@pytest.mark.parametrize(
-    ("end", "status"),
-    [
-        ("os._exit(3)", 3),
-        ("os.kill(os.getpid(), 9)", -signal.SIGKILL),
-        ("os.execv(sys.executable, [sys.executable, '-c', 'raise SystemExit(4)'])", 4),
-    ],
-)
-def test_what_was_flushed_is_in_the_file(tmp_path, end, status):
-    path = tmp_path / "r.seismo"
-    run(
-        "fd = os.open(sys.argv[1], os.O_CREAT | os.O_RDWR | os.O_TRUNC | os.O_CLOEXEC)\n"
-        "start(fd=fd, span=calls_of('f'))\n"
-        "def f(): return [Thing() for _ in range(7)]\n"
-        f"kept = f()\n_core.flush()\nkept += f()\n{end}\n",
-        str(path),
-        status=status,
-    )
-    births = load(path)
-    assert [problem for problem in births.problems if "end" not in problem] == []
-    assert births.total("Thing", "live") == 7
-    assert births.types()["Thing"]["born"] == 7
-    assert [row["calls"] for row in births.spans()] == [1]
-
-
-@needs
-def test_it_is_flushed_now_and_then_by_itself(tmp_path):
-    path = tmp_path / "r.seismo"
-    child = children.popen(
-        [
-            sys.executable,
-            "-c",
-            PRELUDE + "import time\nfd = os.open(sys.argv[1], os.O_CREAT | os.O_RDWR)\nstart(fd=fd, flush_ms=10)\n"
-            "kept = [Thing() for _ in range(7)]\nprint(flush=True)\nwhile True: time.sleep(0.01)\n",
-            str(path),
-        ],
-        env=environment(),
-    )
-    assert child.stdout is not None
-    child.stdout.readline()
-    try:
-        for _ in range(600):
-            if path.stat().st_size > 0 and load(path).types().get("Thing", {}).get("born") == 7:
-                break
-            threading.Event().wait(0.05)
-        else:
-            pytest.fail("nothing came into the file")
-    finally:
-        child.kill()
-        child.communicate()
 
 
 @needs

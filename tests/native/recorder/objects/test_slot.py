@@ -2,14 +2,11 @@
 
 import contextlib
 import ctypes
-import os
-import subprocess
-import sys
-import sysconfig
 import threading
 import time
 import tracemalloc
 
+import extensions
 import pytest
 from births import WHY_NOT, needs_tracer, recorded, run
 from paths import TESTS
@@ -18,7 +15,6 @@ from seismo import _core
 from seismo.hooks.references import set_ref_tracer
 
 pytestmark = needs_tracer
-TELLS = sys.version_info >= (3, 15)  # a tracer that is replaced hears of it
 
 
 class Thing:
@@ -86,29 +82,6 @@ def test_the_other_tool_stays_longer():
     assert sum(row[1] for row in heard if row[0] is Thing) == 6
 
 
-def test_tracemalloc_takes_the_slot_and_gives_it_back():
-    with recorded() as block:
-        direct = in_the_slot()
-        kept = live_things(10)
-        tracemalloc.start()
-        try:
-            status = _core.status()
-            assert (status["taken"], status["chained"]) == (1, True)
-            chained = live_things(20)
-            assert tracemalloc.get_object_traceback(chained[0]) is not None
-        finally:
-            tracemalloc.stop()
-        status = _core.status()
-        assert (status["taken"], status["chained"]) == (2, False)
-        assert status["blind_ns"] > 0
-        assert in_the_slot() == direct
-        kept += live_things(40)
-        kept.clear()
-        chained.clear()
-    thing = block.births.types()["Thing"]
-    assert (thing["born"], thing["died"], thing["live"]) == (70, 70, 0)
-
-
 def test_what_dies_while_blind_is_found_when_its_address_is_used_again():
     """Classes that died meanwhile are not taken for the new ones at their addresses."""
     with recorded() as block:
@@ -130,28 +103,6 @@ def test_what_dies_while_blind_is_found_when_its_address_is_used_again():
         assert (row["born"], row["died"]) == (20, 20)
     assert types["Old"]["born"] == 100
     assert types["Old"]["live"] + types["Old"]["unseen"] + types["Old"]["died"] == 100
-
-
-def test_subinterpreters_are_not_heard():
-    program = """
-try:
-    import _interpreters as interpreters
-except ImportError:
-    import _xxsubinterpreters as interpreters
-start()
-kept = [Thing() for _ in range(10)]
-other = interpreters.create()
-interpreters.run_string(other, "numbers = [complex(i, i) for i in range(1000)]")
-kept += [Thing() for _ in range(10)]
-interpreters.run_string(other, "del numbers")
-interpreters.destroy(other)
-kept += [Thing() for _ in range(10)]
-kept.clear()
-_core.stop()
-types = image().types()
-print(types.get("complex"), types["Thing"]["born"], types["Thing"]["died"], _core.check())
-"""
-    assert run(program) == "None 30 30 True\n"
 
 
 def test_subinterpreters_in_other_threads_do_no_harm():
@@ -213,38 +164,10 @@ kept += [Thing() for _ in range(10)]
     assert run(program) == "10\n"
 
 
-def test_a_program_may_end_with_it_on():
-    for objects in ("lines", "types"):
-        assert run(f"start(objects={objects!r})\nkept = [Thing() for _ in range(1000)]\nprint(len(kept))\n") == "1000\n"
-
-
-def test_threads_that_never_end_do_no_harm():
-    program = """
-import threading
-start()
-def forever():
-    while True:
-        [Thing() for _ in range(10)]
-for _ in range(3):
-    threading.Thread(target=forever, daemon=True).start()
-import time
-time.sleep(0.2)
-_core.stop()
-print(image().types()["Thing"]["born"] > 0)
-start(objects="types")
-time.sleep(0.1)
-"""
-    assert run(program) == "True\n"
-
-
 @pytest.fixture(scope="module")
 def foreign(tmp_path_factory):
-    library = tmp_path_factory.mktemp("foreign") / "foreign.so"
     source = TESTS / "hooks" / "foreign_tracer.c"
-    include = sysconfig.get_path("include")
-    compiler = os.environ.get("CC", "gcc")
-    subprocess.run([compiler, "-shared", "-fPIC", "-O1", f"-I{include}", "-o", library, source], check=True)
-    return ctypes.PyDLL(str(library))
+    return ctypes.PyDLL(str(extensions.library(source, tmp_path_factory.mktemp("foreign"))))
 
 
 def test_a_foreign_tracer_that_has_it_in_its_chain(foreign):
@@ -275,52 +198,6 @@ def test_a_foreign_tracer_that_still_calls_it_after_its_end(foreign):
     with recorded() as block:
         kept += live_things(5)
     assert block.births.types()["Thing"]["born"] == 5
-
-
-def test_a_foreign_tracer_that_takes_the_slot_is_waited_for(foreign):
-    with recorded() as block:
-        foreign.foreign_install(0)
-        status = _core.status()
-        assert status["taken"] == 1
-        live_things(10)
-        foreign.foreign_uninstall(0)
-        _core.status()
-        live_things(20)
-    assert block.births.types()["Thing"]["born"] == 20
-
-
-@pytest.mark.parametrize("objects", ["lines", "types"])
-def test_memory_that_runs_out_costs_counts_and_nothing_else(objects):
-    if not hasattr(_core, "_fail_allocation"):
-        pytest.skip("the core was built without failure injection")
-
-    def program():
-        kept = []
-        for number in range(12):
-            kind = type(f"Made{number}", (), {})
-            kept += [kind() for _ in range(100)]
-            exec("kept.append([kind()])", {"kept": kept, "kind": kind})
-        del kept[::3]
-        return len(kept)
-
-    truth = program()
-    _core._fail_allocation(0)
-    with recorded(objects=objects):
-        assert program() == truth
-    made = _core._fail_allocation(0)
-    for forever in (False, True):
-        for n in range(1, made + 2, 1 + made // 60):
-            _core._fail_allocation(n, forever)
-            try:
-                _core.start(recorder="lifetimes", calibrate=False, objects=objects)
-            except (MemoryError, RuntimeError):
-                _core._fail_allocation(0)
-                continue
-            assert program() == truth
-            _core._fail_allocation(0)
-            assert _core.check(), n
-            _core.stop()
-            _core.snapshot()
 
 
 def test_threads_and_tools_that_come_and_go():

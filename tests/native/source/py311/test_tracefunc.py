@@ -5,9 +5,6 @@ The programs of test_native_lines.py run here, too. What is special to this vers
 
 import copy
 import dis
-import gc
-import os
-import pickle
 import sys
 import textwrap
 import threading
@@ -469,22 +466,6 @@ def test_threads_that_nobody_announces():
         assert set(found.lines) == {1, 2, 3, 4}
 
 
-def test_code_that_dies_takes_its_probes_along():
-    def run(names):
-        for number in range(300):
-            inner = {}
-            exec(
-                compile(f"def f(n):\n    if n:\n        return {number}\n    return 1", f"/nowhere/{number}", "exec"),
-                inner,
-            )
-            inner["f"](0)
-            del inner
-        gc.collect()
-
-    cover("x = 1", run, branch=True)
-    assert _core.check()
-
-
 def test_a_context_reaches_what_runs():
     """A generator and a caller that were in the middle of something when the context changed."""
     code = compiled("""
@@ -512,40 +493,3 @@ def test_a_context_reaches_what_runs():
     found = Covered(_core.snapshot("coverage"), code.co_filename)
     both = {2, 3, 4, 5, 9, 11, 12}
     assert found.contexts() == {"x": both | {10}, "y": both | {13}}
-
-
-def test_a_forked_child_goes_on():
-    code = compiled("""
-        def f(n):
-            if n:
-                return 1
-            return 2
-        f(1)
-        read, write = os.pipe()
-        child = os.fork()
-        if child == 0:
-            after_fork(-1, "{}")
-            f(0)
-            os.write(write, dumps(snapshot()))
-            os._exit(0)
-        os.close(write)
-        data = b""
-        while part := os.read(read, 65536):
-            data += part
-        os.waitpid(child, 0)
-    """)
-    names = {
-        "os": os,
-        "after_fork": lambda fd, meta: _core.after_fork(fd, meta, "coverage"),
-        "snapshot": lambda: _core.snapshot("coverage"),
-        "dumps": pickle.dumps,
-    }
-    _core.start(recorder="coverage")
-    try:
-        exec(code, names)
-    finally:
-        _core.stop(recorder="coverage")
-    child = Covered(pickle.loads(names["data"]), code.co_filename)
-    assert set(child.lines) == {2, 4, 10, 11}
-    parent = Covered(_core.snapshot("coverage"), code.co_filename)
-    assert set(parent.lines) == {1, 2, 3, 5, 6, 7, 8, 13, 14, 15, 16, 17}

@@ -13,12 +13,13 @@ from typing import Any
 
 import pytest
 from codes import nested
+from paths import TESTS
 
 from seismo import _core
 
 pytestmark = pytest.mark.skipif(sys.version_info < (3, 12), reason="3.11 reports no branches")
 
-PROGRAM = Path(__file__).with_name("branching.txt")
+PROGRAM = TESTS / "coverage" / "covered" / "branching.py"
 ONE_EVENT = sys.version_info < (3, 14)
 FELL, JUMPED = 0, 1
 SPACE = {dis.opmap["CACHE"], dis.opmap["EXTENDED_ARG"]} if "CACHE" in dis.opmap else {0, dis.opmap["EXTENDED_ARG"]}
@@ -29,7 +30,7 @@ DECIDES = (
 
 def program() -> str:
     far = "; ".join(["x += len('abc') + x"] * 60)
-    return PROGRAM.read_text().replace("FAR", far)
+    return PROGRAM.read_text().replace("  FAR\n", f"  {far}\n")
 
 
 class Story:

@@ -1,10 +1,14 @@
-"""A program of every statement that branches, for the tests of branches: test_branches.py runs it, with FAR replaced.
+"""Every kind of statement, and each that branches: held against coverage.py, sys.settrace and the interpreter's events.
 
-Each function is called by `run` so that, as far as it can, every conditional jump goes both ways.
+`run` calls the functions so that, as far as it can, every conditional jump goes both ways. test_branches.py makes FAR
+long.
 """
 
 import asyncio
 import contextlib
+import sys
+
+FAR = 1
 
 
 def choices(a, b):
@@ -286,7 +290,74 @@ def attempt(function, *arguments):
         return function(*arguments)
 
 
+def one_line(x): return x
+
+
+def unused_one_line(x): return x
+
+
+class OneLine: pass
+
+
+def decorate(function):
+    return function
+
+
+@decorate
+@decorate
+def decorated(a=lambda x: x or 1):
+    def inner():
+        if a:
+            return a(0)
+        return None
+
+    return inner
+
+
+@decorate
+class Decorated:
+    if sys.version_info > (3, 0):
+        x = 1
+    else:
+        x = 2
+
+    def method(self): return self.x
+
+
+def excluded(n):
+    if n:  # pragma: no cover
+        return 1
+    if n == 0:  # pragma: no branch
+        n = 2
+    if n == 3:
+        raise ValueError  # pragma: no cover
+    return n
+
+
+def constants():
+    if True:
+        a = 1
+    if 0:
+        a = 2
+    if not __debug__:
+        a = 3
+    if None or a:
+        a = 4
+    if ():
+        a = 5
+    while 1:
+        if a == 4: break
+    while -1:
+        if a:
+            return a
+
+
 def run():
+    one_line(1)
+    decorated()()
+    Decorated().method()
+    excluded(0)
+    constants()
     for a in (0, 1, 2, None):
         for b in (0, 3, None):
             choices(a, b)
@@ -312,3 +383,7 @@ def run():
         asyncio.run(asyncs(n))
     for a, b in ((0, 0), (8, 0), (3, 1)):
         far(a, b)
+
+
+if __name__ == "__main__":
+    run()
