@@ -105,7 +105,7 @@ def test_paths_that_are_gone_are_counted(make, folder):
     assert sum(found.functions["calls"]) == 0
     (loss,) = [row for row in found.losses if row.kind == "dataset-left-out"]
     assert loss.count == sum(sum(make(seed, paths=300).functions["calls"]) for seed in range(3))
-    assert "whose paths the dataset lacks" in loss.detail
+    assert "paths that the dataset lacks" in loss.detail
     assert [one.added for one in append(folder, [make(3, paths=300)])] == [True]
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from seismo.report.paper import Paper
 
 LABEL = "label="
-MOST_RUNS = 100  # of a side of a diff
+MOST_RUNS = 20  # of a side of a diff
 # Options of `seismo export` for formats that are files.
 _OF_FILES = ("weight", "time", "start", "end", "where", "rcfile", "no_config", "force")
 
@@ -52,7 +52,7 @@ def verify(path: str) -> int:
 def append(args: Namespace) -> int:
     """Append the recordings to a dataset. Return 2 if one of them could not be read."""
     from seismo.cli.files import open_recording, or_newest
-    from seismo.dataset.append import Writer, checked_labels
+    from seismo.dataset.writer import Writer, checked_labels
 
     if not args.output or args.output == "-":
         raise UsageError("the folder of the dataset is not named", hint="-f dataset -o DIR")
@@ -126,7 +126,7 @@ def diff_sides(args: Namespace) -> tuple[list[str], list[str], dict[str, Recordi
                 say(f"{label}={value} has {len(chosen):,} recordings: the last {MOST_RUNS} are compared")
                 chosen = chosen[-MOST_RUNS:]
             names.append([f"{label}={value} {name[:8]}" for name in chosen])
-            runs |= zip(names[-1], dataset.runs(chosen), strict=True)
+            runs |= zip(names[-1], map(dataset.read, chosen), strict=True)
         say_problems(dataset)
     return *names, runs  # type: ignore[return-value]
 

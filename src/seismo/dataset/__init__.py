@@ -6,8 +6,8 @@
 docs/dataset.md describes the files. Datasets need DuckDB and PyArrow: pip install 'seismo[dataset]'.
 """
 
-from seismo.dataset.append import Appended, append
 from seismo.dataset.folder import Dataset, is_dataset
 from seismo.dataset.groups import Spread, Why, explain, spread
+from seismo.dataset.writer import Appended, append
 
 __all__ = ["Appended", "Dataset", "Spread", "Why", "append", "explain", "is_dataset", "spread"]

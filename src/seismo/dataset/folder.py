@@ -239,20 +239,14 @@ class Dataset:
             raise UsageError(f"no recording has the label {label!a}", self.path, did_you_mean(label, known) + there)
         return found
 
-    def read(self, recordings: Iterable[str] | None = None) -> Recording:
-        """Return the sum of all recordings, or of the given ones, as one recording with the distinct paths only.
+    def read(self, recording: str | None = None) -> Recording:
+        """Return the sum of all recordings, or the given one, as a recording with the distinct paths only.
 
         Raise RecordingError if they are of different kinds.
         """
         from seismo.dataset.reduce import reduced
 
-        return reduced(self, None if recordings is None else list(recordings))
-
-    def runs(self, recordings: Iterable[str]) -> list[Recording]:
-        """Return each of these recordings with its functions alone: no paths, and few bytes."""
-        from seismo.dataset.reduce import functions_of
-
-        return [functions_of(self, name) for name in recordings]
+        return reduced(self, list(self.recordings) if recording is None else [recording])
 
 
 def _labels(value: Any) -> dict[str, str]:

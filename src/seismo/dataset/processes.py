@@ -13,16 +13,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-def by_process(recording: Recording) -> Iterator[tuple[dict[str, Any] | None, Recording]]:
+def by_process(recording: Recording) -> Iterator[tuple[dict[str, Any], Recording]]:
     """Yield each process's row with decoded strings, and a recording of its threads and nodes alone.
 
-    The row is None for a recording without a process.
+    The row is empty for a recording without a process.
     """
     from seismo.model.combine import _rows
 
     rows = _rows(recording, "processes")
     if len(rows) <= 1:
-        yield rows[0] if rows else None, recording
+        yield rows[0] if rows else {}, recording
         return
     threads = recording._raw["threads"]["process"].tolist()
     nodes = recording._raw["nodes"]["thread"]

@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 from seismo import progress
 from seismo.dataset.files import arrow_column
-from seismo.dataset.schema import TABLES, sum_of, sums
-from seismo.errors import UsageError
+from seismo.dataset.schema import KEYS, TABLES, sum_of, sums
 from seismo.model.combine import _check_kinds, _merge_meta, _table, _Texts
-from seismo.model.lines.tables import PLACES, block, columns_of, empty, ints
-from seismo.model.recording import SCHEMA, Columns, Recording, Tables
+from seismo.model.enums import OBJECT_AT_MOST, TYPE_AT_MOST
+from seismo.model.lines.tables import OF_FUNCTIONS, PLACES, block, columns_of, empty, ints
+from seismo.model.recording import KEY, SCHEMA, Columns, Recording, Tables
 from seismo.model.table import Strings
+from seismo.query.sql_tables import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from seismo.dataset.folder import Dataset
 
 LOST = "dataset-left-out"
+_NO_THREAD = {"thread": 0, **{name: "" if code == "s" else 0 for name, code in SCHEMA["threads"]}, "cpu_ns": -1}
 _COSTS = [name for name, code in SCHEMA["processes"] if code == "d"]
 
 
@@ -108,17 +110,16 @@ def column(table: Any, name: str) -> memoryview:
 
 
 class _Reduction:
-    """The tables of the sum. chosen: the recordings to take, or None for all."""
+    """The tables of the sum of these recordings: all, or a single one."""
 
-    def __init__(self, dataset: Dataset, chosen: list[str] | None) -> None:
+    def __init__(self, dataset: Dataset, names: list[str]) -> None:
         self._dataset = dataset
-        names = list(dataset.recordings) if chosen is None else chosen
-        self._only = "" if chosen is None else " where recording in (select unnest(?))"
-        self._calls = "" if chosen is None else f" where process in (select process from processes{self._only})"
-        self._given = [] if chosen is None else [names]
-        self._entries = [dataset.recordings[name] for name in names]
-        self.meta = _merge_meta([entry.meta for entry in self._entries])
-        kinds = {entry.kind for entry in self._entries if entry.kind}
+        some = len(names) < len(dataset.recordings)
+        self._only = f" where recording = {quoted(names[0])}" if some else ""
+        self._calls = f" where process in (select process from processes{self._only})" if some else ""
+        entries = [dataset.recordings[name] for name in names]
+        self.meta = _merge_meta([entry.meta for entry in entries])
+        kinds = {entry.kind for entry in entries if entry.kind}
         if len(kinds) == 1:
             self.meta.setdefault("recorder", *kinds)
         _check_kinds([Recording({}, Strings.of([""]), {"recorder": kind}) for kind in sorted(kinds)])
@@ -127,78 +128,46 @@ class _Reduction:
         self.losses: list[dict[str, Any]] = []
 
     def _rows(self, sql: str) -> list[tuple[Any, ...]]:
-        return self._dataset.rows(sql, self._given * sql.count("?"))
+        return self._dataset.rows(sql)
 
-    def _dicts(self, table: str, more: str = "") -> list[dict[str, Any]]:
+    def _dicts(self, table: str, more: str) -> list[dict[str, Any]]:
         names = [name for name, _ in TABLES[table]]
-        only = self._only if "recording" in names else self._calls
-        rows = self._rows(f"select {', '.join(map(_quoted, names))} from {table}{only}{more}")
+        rows = self._rows(f"select {', '.join(map(_quoted, names))} from {table}{more}")
         return [dict(zip(names, row, strict=True)) for row in rows]
 
     def tables(self) -> tuple[Tables, dict[str, Any]]:
         """Return all tables, and the errors of the tree."""
         paths = self._paths()
         tables: Tables = {kind: empty(kind) for kind in SCHEMA}
-        tables["functions"] = self._functions()
-        tables |= self._threads()
-        tables["nodes"], errors, numbers = self._nodes(paths)
-        for kind in PLACES:
-            tables[kind] = self._places(kind)
+        tables |= {"functions": self._functions(), **self._threads()}
+        tables["nodes"], errors, nodes = self._nodes(paths)
+        tables |= self._places()
         tables |= self._contexts(tables)
-        tables |= self._births(numbers)
+        tables |= self._births(nodes)
         tables["losses"] = self._losses()
         return tables, errors
 
-    def of_functions(self) -> tuple[Tables, dict[str, Any]]:
-        """Return the tables of a recording without paths: a node for each function."""
-        functions = self._functions()
-        threads = self._threads()
-        rows = self._dataset.run(
-            f"select function as hash, true as main, 0::bigint as parent, function, 0::bigint as depth, "
-            f"{sums('calls_by_function')}, []::bigint[] as numbers from calls_by_function{self._calls} "
-            "group by function order by function",
-            self._given,
-        )
-        nodes, errors, _ = self._nodes(rows)
-        totals = memoryview(array.array("d", rows["total_ns"].to_pylist()))
-        places = {kind: self._places(kind) for kind in PLACES}
-        tables = {**{kind: empty(kind) for kind in SCHEMA}, **threads, **places}
-        return {**tables, "functions": functions, "nodes": nodes, "losses": self._losses()}, errors | {
-            "total_ns": totals
-        }
-
     def _functions(self) -> Columns:
         """Return the functions that have rows, sorted as in a merge."""
-        tables = [f"select function from {kind}{self._only}" for kind in PLACES if kind != "sources"]
-        tables += [f"select function from calls_by_function{self._calls}", f"select function from births{self._only}"]
-        rows = self._rows(
-            "select function, kind, module, qualname, file, line, flags from functions "
-            f"where function in ({' union '.join(tables)})"
-        )
-        rows.sort(key=lambda row: row[1:6])
-        self.functions = {row[0]: number for number, row in enumerate(rows)}
-        names = ("kind", "module", "qualname", "file", "line", "flags")
-        found = [{**dict(zip(names, row[1:], strict=True)), "code_bytes": 0} for row in rows]
-        return _table("functions", found, self.texts)
+        used = [f"select function from {kind}{self._only}" for kind in (*OF_FUNCTIONS, "births")]
+        used.append(f"select function from calls_by_function{self._calls}")
+        rows = self._dicts("functions", f" where function in ({' union '.join(used)})")
+        rows.sort(key=lambda row: [row[name] for name in KEY])
+        self.functions = {row["function"]: number for number, row in enumerate(rows)}
+        return _table("functions", [{**row, "code_bytes": 0} for row in rows], self.texts)
 
     def _threads(self) -> Tables:
-        order = " order by start_ns, process"
-        processes = self._dicts("processes", order)
+        processes = self._dicts("processes", f"{self._only} order by start_ns, process")
         numbers = {row["process"]: number for number, row in enumerate(processes)}
-        threads = self._dicts("threads", " order by process, thread")
-        for row in threads:
-            row["process"] = numbers.get(row["process"], 0)
+        threads = self._dicts("threads", self._calls) or [{**_NO_THREAD, "process": 0}]
         for row in [*processes, *threads]:  # the times are without the cost of recording, and were all found
-            row |= {name: 0.0 for name in _COSTS if name in row} | ({"rest_ns": 0} if "rest_ns" in row else {})
+            row |= {name: 0 for name in (*_COSTS, "rest_ns") if name in row}
+        threads = [{**row, "process": numbers.get(row["process"], 0)} for row in threads]
         threads.sort(key=lambda row: (row["process"], row["thread"]))
-        threads = threads or [dict.fromkeys((name for name, _ in TABLES["threads"]), 0) | {"name": "", "cpu_ns": -1}]
-        self._main = [
-            next((i for i, row in enumerate(threads) if bool(row["main"]) == main), 0) for main in (False, True)
-        ]
-        return {
-            "processes": _table("processes", processes, self.texts),
-            "threads": _table("threads", threads, self.texts),
-        }
+        mains = [bool(row["main"]) for row in threads]
+        self._main = [mains.index(main) if main in mains else 0 for main in (False, True)]
+        rows = {"processes": processes, "threads": threads}
+        return {kind: _table(kind, rows[kind], self.texts) for kind in rows}
 
     def _paths(self) -> Any:
         """Return the distinct paths on main threads and on others, with their sums, parents first."""
@@ -210,27 +179,21 @@ class _Reduction:
             "any_value(depth) as depth from paths where path in (select path from s) group by path) "
             "select coalesce(hash, 0) as hash, main, coalesce(any_value(parent), 0) as parent, "
             "coalesce(any_value(function), 0) as function, coalesce(any_value(depth), -1)::bigint as depth, "
-            f"{values}, list(s.path) as numbers from s left join p on s.path = p.path group by p.hash, main "
-            "order by main desc, depth, hash",
-            self._given * ("?" in self._calls),
+            f"{values} from s left join p on s.path = p.path group by p.hash, main order by main desc, depth, hash",
         )
 
     def _nodes(self, paths: Any) -> tuple[Columns, dict[str, Any], dict[int, int]]:
-        """Return the tree, the errors of its times, and the first node of each number of a path."""
+        """Return the tree, the errors of its times, and the first node of each path's hash."""
         hashes, mains, parents, depths, functions = (
             paths[name].to_pylist() for name in ("hash", "main", "parent", "depth", "function")
         )
         at = {key: node for node, key in enumerate(zip(mains, hashes, strict=True))}
         known = [node for node, depth in enumerate(depths) if depth >= 0 and functions[node] in self.functions]
         new = {node: number for number, node in enumerate(known)}
-        lost = 0
         if len(known) < len(depths):
             lost = sum(calls for node, calls in enumerate(paths["calls"].to_pylist()) if node not in new)
-        if lost:
-            detail = (
-                "calls whose paths the dataset lacks: the files of its paths or functions are damaged or were removed"
-            )
-            self.losses.append({"kind": LOST, "count": lost, "thread": -1, "detail": detail})
+            detail = "calls on paths that the dataset lacks: files of paths or functions are damaged or were removed"
+            self.losses.append(_loss(detail, lost))
         kept = paths.take(arrow_column(known, "q")) if len(known) < len(depths) else paths
         above = [new.get(at.get((mains[node], parents[node]), -1), -1) for node in known]
         table: Columns = {
@@ -250,18 +213,12 @@ class _Reduction:
         table["timed_ns"] = ints(max(0, a - b) for a, b in zip(own, waits, strict=True))
         wait_square = kept["wait_square"].to_pylist()
         table["wait_sq"] = memoryview(array.array("d", [square / 4 for square in wait_square]))
-        numbers = {
-            number: new[node]
-            for node, some in enumerate(paths["numbers"].to_pylist())
-            if node in new
-            for number in some
-        }
         pairs = zip(kept["own_square"].to_pylist(), wait_square, strict=True)
         errors = {
             "running_square": [max(0.0, a - b) for a, b in pairs],
             "distortion": kept["own_distortion"].to_pylist(),
         }
-        return table, errors | self._function_errors(), numbers
+        return table, errors | self._function_errors(), {hashes[node]: new[node] for node in reversed(known)}
 
     def _function_errors(self) -> dict[str, list[float]]:
         rows = self._rows(
@@ -275,23 +232,35 @@ class _Reduction:
                 distortion[self.functions[function]] = common
         return {"function_running_square": square, "function_distortion": distortion}
 
-    def _places(self, kind: str) -> Columns:
-        """Return a table about lines: rows of the same place are one, as in a merge."""
-        names = [(name, code) for name, code in TABLES[kind] if name != "recording"]
-        keys = [f'"{name}"' for name in PLACES[kind]]
-        values = [sum_of(name, code) for name, code in names if name not in PLACES[kind]]
-        sql = f"select {', '.join([*keys, *values])} from {kind}{self._only} group by {', '.join(keys)}"
-        order = [*PLACES[kind], *(name for name, _ in names if name not in PLACES[kind])]
-        rows = []
-        for row in self._rows(sql):
-            found = dict(zip(order, row, strict=True))
-            if "function" in found:
-                found["function"] = self.functions.get(found["function"], -1)
-                if found["function"] < 0:
-                    continue
-            rows.append(found)
-        rows.sort(key=lambda row: [row[name] for name in PLACES[kind]])
+    def _summed(self, table: str, united: int = 0) -> list[dict[str, Any]]:
+        """Return the rows of a table, those of the same key as one, sorted as in a merge.
+
+        united: a flag of rows that were several
+        """
+        keys = [_quoted(name) for name in KEYS[table]]
+        columns = [one for one in TABLES[table] if one[0] not in ("recording", "process", *KEYS[table])]
+        values = [sum_of(name, code) for name, code in columns]
+        if united:
+            values.append(f"case when count(*) > 1 then {united} else 0 end as united")
+        rows = self._rows(f"select {', '.join([*keys, *values])} from {table}{self._only} group by {', '.join(keys)}")
+        names = [*KEYS[table], *(name for name, _ in columns), "united"]
+        found = [dict(zip(names, row, strict=False)) for row in rows]
+        for row in found:
+            if united:
+                row["flags"] |= row["united"]
+            if "function" in row:
+                row["function"] = self.functions.get(row["function"], -1)
+        return sorted(found, key=lambda row: [row[name] for name in KEYS[table]])
+
+    def _columns(self, kind: str, rows: list[dict[str, Any]]) -> Columns:
         return columns_of(kind, [[row[name] for name, _ in SCHEMA[kind] if name != "id"] for row in rows], self.texts)
+
+    def _places(self) -> Tables:
+        """Return the tables about lines."""
+        return {
+            kind: self._columns(kind, [row for row in self._summed(kind) if row.get("function", 0) >= 0])
+            for kind in PLACES
+        }
 
     def _contexts(self, tables: Tables) -> Tables:
         rows = self._rows(f"select distinct context, arc, function, line, to_line from contexts{self._only}")
@@ -319,57 +288,37 @@ class _Reduction:
         }
 
     def _births(self, nodes: dict[int, int]) -> Tables:
-        """Return types, objects and lifetimes, added up as in a merge."""
-        from seismo.model.enums import OBJECT_AT_MOST, TYPE_AT_MOST, TYPE_ESTIMATED
-
-        shape = "type_module, type_name, size, item_size, "
-        mask = f"type_flags & {~(TYPE_ESTIMATED | TYPE_AT_MOST)}"
-        united = f"bit_or({{}}) | case when count(*) > 1 then {TYPE_AT_MOST} else 0 end"
-        counted = [(name, code) for name, code in SCHEMA["types"][6:]]
-        rows = self._rows(
-            f"select {shape}{mask}, {united.format('type_flags')}, {', '.join(sum_of(*one) for one in counted)} "
-            f"from types{self._only} group by {shape}{mask}"
-        )
-        rows.sort(key=lambda row: (row[0], row[1], row[4], row[2], row[3]))
-        types = {row[:5]: number for number, row in enumerate(rows)}
-        found = {"types": columns_of("types", [(*row[:2], row[5], *row[2:4], *row[6:]) for row in rows], self.texts)}
-        if not rows:
+        """Return types, objects and lifetimes. nodes: by the hashes of their paths."""
+        types = self._summed("types", TYPE_AT_MOST)
+        if not types:
             return {}
-        counted = [(name, code) for name, code in SCHEMA["objects"][6:]]
-        site = f"{shape}{mask}, function, line, path"
-        united = f"bit_or(flags) | case when count(*) > 1 then {OBJECT_AT_MOST} else 0 end"
-        births = self._rows(
-            f"select {site}, {united}, {', '.join(sum_of(*one) for one in counted)} from births{self._only} "
-            f"group by {site}"
-        )
-        counted_lives = f'select {site}, unit, bucket, sum("count")::bigint from lifetimes{self._only}'
-        lives = self._rows(f"{counted_lives} group by {site}, unit, bucket")
-        sites: dict[tuple[int, int, int, int], list[int]] = {}
-
-        def site_of(row: tuple[Any, ...]) -> tuple[int, int, int, int]:
-            function = self.functions.get(row[5], -1)
-            return types[row[:5]], function, row[6], nodes.get(row[7], -1)
-
-        for row in births:
-            have = sites.setdefault(site_of(row), [0] * (len(row) - 8))
-            flags = have[0] | row[8] | (OBJECT_AT_MOST if any(have) else 0)
-            have[:] = [flags, *map(int.__add__, have[1:], row[9:])]
-        order = {key: number for number, key in enumerate(sorted(sites))}
-        objects = [[*key, *sites[key]] for key in order]
-        found["objects"] = columns_of("objects", objects, None)
-        counts: dict[tuple[int, int, int], int] = {}
+        numbers = {tuple(row[name] for name in KEYS["types"]): number for number, row in enumerate(types)}
+        for row in types:
+            row |= {"module": row["type_module"], "name": row["type_name"]}
+        found = {"types": self._columns("types", types)}
+        births, lives = self._summed("births", OBJECT_AT_MOST), self._summed("lifetimes")
+        for row in [*births, *lives]:
+            row["type"] = numbers[tuple(row[name] for name in KEYS["types"])]
+            row["node"] = nodes.get(row["path_hash"], -1)
+        births.sort(key=_site)
+        objects = {_site(row): number for number, row in enumerate(births)}
         for row in lives:
-            place = (order[site_of(row)], row[8], row[9])
-            counts[place] = counts.get(place, 0) + row[10]
-        found["lifetimes"] = columns_of("lifetimes", [[*key, counts[key]] for key in sorted(counts)], None)
-        return found
+            row["object"] = objects[_site(row)]
+        lives.sort(key=lambda row: (row["object"], row["unit"], row["bucket"]))
+        self.losses.append(_loss("the dataset keeps births and lifetimes of objects, but no spans, survivors, holders"))
+        return found | {"objects": self._columns("objects", births), "lifetimes": self._columns("lifetimes", lives)}
 
     def _losses(self) -> Columns:
-        counted = f"select kind, {sum_of('count', 'q')}, detail from losses{self._only}"
-        rows = self._rows(f"{counted} group by kind, detail order by all")
-        found = [{"kind": kind, "count": count, "thread": -1, "detail": detail} for kind, count, detail in rows]
-        problems = [{"kind": LOST, "count": 1, "thread": -1, "detail": text} for text in self._dataset.problems]
-        return _table("losses", [*found, *self.losses, *problems], self.texts)
+        found = [{**row, "thread": -1} for row in self._summed("losses")]
+        return _table("losses", [*found, *self.losses, *map(_loss, self._dataset.problems)], self.texts)
+
+
+def _site(row: dict[str, Any]) -> tuple[int, int, int, int]:
+    return row["type"], row["function"], row["line"], row["node"]
+
+
+def _loss(detail: str, count: int = 1) -> dict[str, Any]:
+    return {"kind": LOST, "count": count, "thread": -1, "detail": detail}
 
 
 SCHEMA_OF_SUMS = ("calls", "resumes", "exceptions", "awaits", "await_ns", "wait_ns", "ready_ns", "lock_ns", "flags")
@@ -379,25 +328,8 @@ def _quoted(name: str) -> str:
     return f'"{name}"'
 
 
-def reduced(dataset: Dataset, chosen: list[str] | None) -> Recording:
-    """Return the sum of the recordings of a dataset, or of the chosen ones."""
-    if chosen is not None and not chosen:
-        raise UsageError("no recording is chosen", dataset.path)
-    work = _Reduction(dataset, chosen)
+def reduced(dataset: Dataset, names: list[str]) -> Recording:
+    """Return the sum of all recordings of a dataset, or a single one."""
+    work = _Reduction(dataset, names)
     tables, errors = work.tables()
     return Sum(tables, Strings.of(list(work.texts.index)), work.meta, errors)
-
-
-class _Run(Sum):
-    """A recording of functions alone, each a root, with the totals that they have in the whole tree."""
-
-    @functools.cached_property
-    def _estimated(self) -> Columns:
-        return {**super()._estimated, "total_ns": self._errors["total_ns"]}
-
-
-def functions_of(dataset: Dataset, name: str) -> Recording:
-    """Return one recording of a dataset with its functions alone."""
-    work = _Reduction(dataset, [name])
-    tables, errors = work.of_functions()
-    return _Run(tables, Strings.of(list(work.texts.index)), work.meta, errors)

@@ -37,7 +37,7 @@ def _of_file(kind: str, *left_out: str) -> list[tuple[str, str]]:
 
 
 _TYPE = [("type_module", S), ("type_name", S), ("type_flags", Q), ("size", Q), ("item_size", Q)]
-_SITE = [("recording", S), *_TYPE, ("function", Q), ("line", Q), ("path", Q)]
+_SITE = [*_TYPE, ("function", Q), ("line", Q), ("path_hash", Q)]
 
 TABLES: dict[str, list[tuple[str, str]]] = {
     "recordings": [("recording", S), ("schema", N), ("kind", S), ("meta", S), ("labels", M)],
@@ -54,9 +54,18 @@ TABLES: dict[str, list[tuple[str, str]]] = {
     "calls_by_function": [("process", Q), ("task", S), ("function", Q), *_COUNTS, *_TIMES],
     **{kind: [("recording", S), *_of_file(kind)] for kind in PLACES},
     "contexts": [("recording", S), ("context", S), ("arc", B), ("function", Q), ("line", Q), ("to_line", Q)],
-    "types": [("recording", S), *_TYPE, *_of_file("types", "module", "name", "flags", "size", "item_size")],
-    "births": [*_SITE, *_of_file("objects", "type", "function", "line", "node")],
-    "lifetimes": [*_SITE, *_of_file("lifetimes", "object")],
+    "types": [("recording", S), *_TYPE, *_of_file("types", "module", "name", "size", "item_size")],
+    "births": [("recording", S), *_SITE, *_of_file("objects", "type", "function", "line", "node")],
+    "lifetimes": [("recording", S), *_SITE, *_of_file("lifetimes", "object")],
+}
+
+# The columns that make a row; a sum of recordings adds up the others.
+KEYS: dict[str, tuple[str, ...]] = {
+    **PLACES,
+    "types": tuple(name for name, _ in _TYPE),
+    "births": tuple(name for name, _ in _SITE),
+    "lifetimes": (*(name for name, _ in _SITE), "unit", "bucket"),
+    "losses": ("kind", "detail"),
 }
 
 # How rows are sorted, so that a question about one function reads few groups of rows.

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import array
+import gc
 import json
 import os
 from contextlib import ExitStack
-from hashlib import blake2b
+from hashlib import blake2b, file_digest
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from seismo import progress
@@ -17,8 +18,9 @@ from seismo.dataset.schema import RECORDINGS, TABLES, VERSION, library
 from seismo.dataset.shared import Known
 from seismo.errors import RecordingError, UsageError
 from seismo.model.combine import _rows, problem_losses
-from seismo.model.lines.tables import PLACES, rows_of
-from seismo.model.recording import SCHEMA, read
+from seismo.model.enums import TYPE_AT_MOST, TYPE_ESTIMATED
+from seismo.model.lines.tables import PLACES
+from seismo.model.recording import read
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
 
 LONGEST_LABEL = 4096  # characters
 TASK = "task"  # the label that names a task
-_MASK, _HALF = -(1 << 15), (1 << 15) - 1  # of a float32's bits, to round it up to 8 bits of mantissa
+_MASK, _BELOW = -(1 << 17), (1 << 17) - 1  # of a float32's bits, to round it up to 6 bits of mantissa
 
 
 class Appended(NamedTuple):
@@ -48,9 +50,19 @@ def append(
     A recording that cannot be read or is there already is left out, with a remark. Raise UsageError for labels that are
     none, RecordingError if the folder cannot be written.
     """
-    writer = Writer(folder)
+    from seismo.model import Recording
+
+    writer, found = Writer(folder), []
     given = list(recordings)
-    return [writer.append(one, labels or {}) for one in progress.over("appending recordings", given, len(given))]
+    for one in progress.over("appending recordings", given, len(given)):
+        name = "the recording" if isinstance(one, Recording) else os.fspath(one)
+        try:
+            recording = one if isinstance(one, Recording) else read(one)
+        except RecordingError as error:
+            found.append(Appended(name, False, ": ".join(part for part in (error.what, error.hint) if part)))
+        else:
+            found.append(writer.add(name, recording, labels or {}))
+    return found
 
 
 class Writer:
@@ -65,32 +77,20 @@ class Writer:
         self._processes: dict[int, str] = {}  # the recordings that have them
         self._seen: set[str] = set()
 
-    def append(self, given: str | os.PathLike[str] | Recording, labels: Mapping[str, str]) -> Appended:
-        """Append a recording or a file of one, unless it cannot be read."""
-        from seismo.model import Recording
-
-        name = "the recording" if isinstance(given, Recording) else os.fspath(given)
-        try:
-            return self.add(name, given if isinstance(given, Recording) else read(given), labels)
-        except RecordingError as error:
-            if error.where.startswith(self._folder.path) and "written" in error.what:
-                raise
-            return Appended(name, False, ": ".join(part for part in (error.what, error.hint) if part))
-
     def add(self, name: str, recording: Recording, labels: Mapping[str, str]) -> Appended:
         """Append a recording. name: for remarks."""
+        gc.collect()  # the one before: a recording that was asked for its functions is part of a cycle
         labels = checked_labels(labels)
         recording = problem_losses(recording).timed("wall")
         content = _content(name, recording)
         if os.path.isdir(self._folder.at(RECORDINGS, content)):
             return Appended(name, False, self._present(content, labels))
         self._read_processes()
-        parts = [(content_hash.of_process(row, part) if row else b"", row, part) for row, part in by_process(recording)]
+        parts = [(content_hash.of_process(row, part), row, part) for row, part in by_process(recording)]
         there = [key for key, row, _ in parts if row and content_hash.numbers([key])[0] in self._processes]
-        if len(there) == len(parts):
-            return Appended(name, False, "all of its processes are in the dataset already")
-        if there and any(len(recording._raw[kind]["id"]) for kind in (*PLACES, "types")):
-            return Appended(name, False, f"{len(there)} of its {len(parts)} processes are in the dataset already")
+        kept = f"{len(there)} of its {len(parts)} processes are in the dataset already" if there else ""
+        if len(there) == len(parts) or (there and any(len(recording._raw[kind]["id"]) for kind in (*PLACES, "types"))):
+            return Appended(name, False, kept)
         part_path = self._folder.temporary(content)
         try:
             os.mkdir(part_path)
@@ -107,8 +107,7 @@ class Writer:
             return Appended(name, False, self._present(content, labels))
         self._seen.add(content)
         self._processes |= dict.fromkeys(content_hash.numbers(key for key, row, _ in parts if row), content)
-        kept = f"{len(there)} of its {len(parts)} processes are in the dataset already, and left out" if there else ""
-        return Appended(name, True, kept)
+        return Appended(name, True, kept and f"{kept}, and left out")
 
     def _present(self, content: str, labels: Mapping[str, str]) -> str:
         """Return the remark on a recording that is in the dataset."""
@@ -148,14 +147,10 @@ def checked_labels(labels: Mapping[str, str]) -> dict[str, str]:
 
 def _content(name: str, recording: Recording) -> str:
     """Return the hash of a recording: of its file, or of the file that it would be."""
-    found = blake2b(digest_size=10)
     if not os.path.isfile(name):
-        found.update(recording.to_bytes())
-        return found.hexdigest()
+        return blake2b(recording.to_bytes(), digest_size=10).hexdigest()
     with open(name, "rb") as file:
-        while piece := file.read(1 << 20):
-            found.update(piece)
-    return found.hexdigest()
+        return file_digest(file, lambda: blake2b(digest_size=10)).hexdigest()
 
 
 class _Tables:
@@ -180,47 +175,39 @@ class _Tables:
             self._open[table] = self._files.enter_context(TableFile(path, table))
         self._open[table].add({**self._common, **columns})
 
-    def write(self, recording: Recording, parts: list[tuple[bytes, dict[str, Any] | None, Recording]]) -> None:
+    def _rows(self, table: str, rows: Iterable[dict[str, Any]]) -> None:
+        """Add rows to a table's file, if there are any."""
+        found = list(rows)
+        if found:
+            self._write(table, {name: [row[name] for row in found] for name, _ in TABLES[table] if name in found[0]})
+
+    def write(self, recording: Recording, parts: list[tuple[bytes, dict[str, Any], Recording]]) -> None:
         """Write all tables that have rows; that of recordings always has one."""
-        self._write(
-            "recordings",
-            {
-                "schema": [VERSION],
-                "kind": recording.kind,
-                "meta": json.dumps(recording.meta, sort_keys=True, default=str),
-            },
-        )
+        meta = json.dumps(recording.meta, sort_keys=True, default=str)
+        self._rows("recordings", [{"schema": VERSION, "kind": recording.kind, "meta": meta}])
         functions = content_hash.of_functions(recording)
         self._known.add_functions(dict(zip(functions, _rows(recording, "functions"), strict=True)))
-        paths: list[int] = []
-        rows = [row for _, row, _ in parts if row]
-        keys = content_hash.numbers(key for key, row, _ in parts if row)
-        if rows:
-            self._write("processes", {"process": keys, **{name: [row[name] for row in rows] for name in rows[0]}})
-        for key, known, part in parts:
-            paths = self._calls(part, content_hash.numbers([key])[0] if known else 0, functions)
-        process = keys[0] if len(rows) == 1 else 0
-        losses = _rows(recording, "losses")
-        if losses:
-            self._write("losses", {"process": process, **{name: [row[name] for row in losses] for name in losses[0]}})
+        numbers = content_hash.numbers(key for key, _, _ in parts)
+        self._rows("processes", ({**row, "process": of} for of, (_, row, _) in zip(numbers, parts, strict=True) if row))
+        for process, (_, _, part) in zip(numbers, parts, strict=True):
+            self._calls(part, process, functions)
+        process = numbers[0] if len(parts) == 1 else 0
+        self._rows("losses", ({**row, "process": process} for row in _rows(recording, "losses")))
         hashes = [*content_hash.numbers(functions), 0]  # the last is that of no function, -1
         for kind in PLACES:
-            self._rows_of(recording, kind, hashes)
+            rows = _rows(recording, kind)
+            self._rows(kind, ({**row, "function": hashes[row.get("function", -1)]} for row in rows))
         self._contexts(recording, hashes)
-        if len(parts) > 1 and len(recording._raw["types"]["id"]):
-            paths = self._known.path_numbers(content_hash.of_paths(recording, functions))
-        self._births(recording, hashes, [*paths, 0])
+        self._births(recording, hashes, functions)
 
-    def _calls(self, part: Recording, process: int, functions: list[bytes]) -> list[int]:
-        """Write the threads and calls of a process. Return the number of each node's path."""
+    def _calls(self, part: Recording, process: int, functions: list[bytes]) -> None:
+        """Write the threads and calls of a process."""
         pc = library("pyarrow.compute")
-        threads = _rows(part, "threads")
-        if threads:
-            numbered = {"thread": range(len(threads)), **{name: [row[name] for row in threads] for name in threads[0]}}
-            self._write("threads", {**numbered, "process": process})
+        threads = enumerate(_rows(part, "threads"))
+        self._rows("threads", ({**row, "thread": thread, "process": process} for thread, row in threads))
         nodes, times = part._raw["nodes"], part._estimated
         if not len(nodes["id"]):
-            return []
+            return
         paths = self._known.path_numbers(content_hash.of_paths(part, functions))
         hashes = arrow_column(content_hash.numbers(functions), "q")
         main = arrow_column(part._raw["threads"]["main"], "q")
@@ -238,7 +225,6 @@ class _Tables:
         }
         self._write("calls_by_path", values)
         self._by_function(part, process, hashes)
-        return paths
 
     def _by_function(self, part: Recording, process: int, hashes: Any) -> None:
         pc = library("pyarrow.compute")
@@ -257,53 +243,36 @@ class _Tables:
         chosen = {name: pc.take(column, used) for name, column in columns.items()}
         self._write("calls_by_function", {"process": process, **chosen})
 
-    def _rows_of(self, recording: Recording, kind: str, hashes: list[int]) -> None:
-        """Write a table about lines as it is in the file, with the hashes of functions."""
-        names = [name for name, _ in SCHEMA[kind] if name != "id"]
-        columns: dict[str, Any] = dict(zip(names, zip(*rows_of(recording, kind), strict=True), strict=False))
-        if columns:
-            if "function" in columns:
-                columns["function"] = [hashes[function] for function in columns["function"]]
-            self._write(kind, columns)
-
     def _contexts(self, recording: Recording, hashes: list[int]) -> None:
+        """Write which lines and arcs ran in which context, one by one."""
         names = recording.contexts["name"]
-        lines, arcs = recording._raw["lines"], recording._raw["arcs"]
+        kinds = [("lines", "line", "line"), ("arcs", "from_line", "to_line")]
         places = [
-            list(zip(lines["function"].tolist(), lines["line"].tolist(), [0] * len(lines["id"]), strict=True)),
-            list(zip(*(arcs[name].tolist() for name in ("function", "from_line", "to_line")), strict=True)),
+            [
+                (hashes[row["function"]], row[line], row[to_line] if kind == "arcs" else 0)
+                for row in _rows(recording, kind)
+            ]
+            for kind, line, to_line in kinds
         ]
-        rows = [(names[context], kind, *places[kind][row]) for context, kind, row in recording.context_rows()]
-        if not rows:
-            return
-        context, arc, function, line, to_line = zip(*rows, strict=True)
-        ran = {"context": context, "arc": [bool(kind) for kind in arc], "line": line, "to_line": to_line}
-        self._write("contexts", {**ran, "function": [hashes[number] for number in function]})
+        columns = ("context", "arc", "function", "line", "to_line")
+        ran = ((names[context], bool(kind), *places[kind][row]) for context, kind, row in recording.context_rows())
+        self._rows("contexts", (dict(zip(columns, row, strict=True)) for row in ran))
 
-    def _births(self, recording: Recording, hashes: list[int], paths: list[int]) -> None:
+    def _births(self, recording: Recording, hashes: list[int], functions: list[bytes]) -> None:
         """Write types, objects by type, line and path, and how long they lived."""
         types = _rows(recording, "types")
-        if not types:
-            return
-        shapes = [
-            {"type_module": row["module"], "type_name": row["name"], "type_flags": row["flags"]}
-            | {name: row[name] for name in ("size", "item_size")}
-            for row in types
+        for row in types:
+            row["type_flags"] = row["flags"] & ~(TYPE_ESTIMATED | TYPE_AT_MOST)
+            row |= {"type_module": row["module"], "type_name": row["name"]}
+        self._rows("types", types)
+        objects = _rows(recording, "objects")
+        paths = [*content_hash.numbers(content_hash.of_paths(recording, functions).paths if objects else ()), 0]
+        objects = [
+            {**types[row["type"]], **row, "function": hashes[row["function"]], "path_hash": paths[row["node"]]}
+            for row in objects
         ]
-        self._write("types", _columns("types", [row | shape for row, shape in zip(types, shapes, strict=True)]))
-        objects = []
-        for row in _rows(recording, "objects"):
-            path = paths[row["node"]] if paths[:-1] else 0
-            objects.append({**row, **shapes[row["type"]], "function": hashes[row["function"]], "path": path})
-        if objects:
-            self._write("births", _columns("births", objects))
-        lives = [{**objects[row["object"]], **row} for row in _rows(recording, "lifetimes")]
-        if lives:
-            self._write("lifetimes", _columns("lifetimes", lives))
-
-
-def _columns(table: str, rows: list[dict[str, Any]]) -> dict[str, Any]:
-    return {name: [row[name] for row in rows] for name, _ in TABLES[table] if name in rows[0]}
+        self._rows("births", objects)
+        self._rows("lifetimes", ({**objects[row["object"]], **row} for row in _rows(recording, "lifetimes")))
 
 
 def own_parts(totals: Sequence[float], parents: Sequence[int]) -> array.array[float]:
@@ -329,7 +298,7 @@ def _errors(errors: Any, distortions: Any, waits: Any) -> dict[str, Any]:
 
 
 def _rounded_up(values: Any) -> Any:
-    """Return numbers as float32 with 8 bits of mantissa, which are stored in half the space; never less than given."""
+    """Return numbers as float32 with 6 bits of mantissa, which take less space; never less than given."""
     pa, pc = library("pyarrow"), library("pyarrow.compute")
     bits = pc.min_element_wise(values, 3e38).cast(pa.float32(), safe=False).view(pa.int32())
-    return pc.bit_wise_and(pc.add(bits, _HALF), pa.scalar(_MASK, pa.int32())).cast(pa.int32()).view(pa.float32())
+    return pc.bit_wise_and(pc.add(bits, _BELOW), pa.scalar(_MASK, pa.int32())).cast(pa.int32()).view(pa.float32())

@@ -1,0 +1,161 @@
+"""Datasets: many recordings of one program.
+
+append   Recordings of 100,000 paths each, a hundredth of which no other recording has, into one dataset: the median
+         time of a recording (read, hashed and written), the peak memory of the writer, and the bytes on disk of a path
+         and process.
+top      The functions with most own time, over all rows of calls by path: seconds and peak memory of a new process.
+report   `seismo report` of a dataset of 400 recordings of 38,800 paths: seconds and peak memory of a new process.
+
+Times and counts are drawn from log-normal distributions. `--scale 0.01` makes 10 recordings instead of 1,000, and 4
+instead of 400.
+"""
+
+from __future__ import annotations
+
+import array
+import random
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from common import apart, arguments, finish, load_core, median, most_resident, number, output_of, progress, table
+
+RECORDINGS, PATHS, FUNCTIONS = 1000, 100_000, 2000
+MERGED, MERGED_PATHS = 400, 38_800
+BATCH = 20  # recordings that are files at a time
+OWN = 100  # one path in so many is of one recording alone
+TOP = (
+    "select f.module, f.qualname, sum(c.own_ns) as own, sum(c.calls) as calls from calls_by_path c "
+    "join functions f using (function) group by all order by own desc limit 20"
+)
+# The last line is the command's seconds without the start of Python, and the most kB that it took.
+PEAK = (
+    "import sys, time; from seismo.cli.main import main; start = time.perf_counter(); main(sys.argv[1:]); "
+    "print(time.perf_counter() - start, open('/proc/self/status').read().partition('VmHWM:')[2].split()[0])"
+)
+
+
+class Program:
+    """A tree of functions that each recording repeats, with its own counts and times, and a few paths of its own."""
+
+    def __init__(self, paths: int) -> None:
+        from seismo.model import Builder
+
+        some = random.Random(1)
+        builder = Builder()
+        process = builder.process(1, host="host", argv=["app.py"], cost_error=0.1)
+        thread = builder.thread(process, "MainThread", main=1, wall_ns=10**9, cpu_ns=10**9)
+        known = [builder.function(f"app.m{i % 50}", f"C{i % 9}.f{i}", f"/a/m{i % 50}.py", i) for i in range(FUNCTIONS)]
+        nodes: list[int] = []
+        for i in range(paths):
+            parent = nodes[max(0, i - 1 - int(some.expovariate(0.1)))] if nodes else -1
+            nodes.append(builder.node(parent, thread, some.choice(known), calls=1, own_ns=1))
+        self._recording = builder.build({"recorder": "calltree", "seismo": "0"})
+        self._leaves = sorted(set(nodes) - set(self._recording._raw["nodes"]["parent"]))
+        self._calls = array.array("q", (int(some.lognormvariate(2, 2)) + 1 for _ in range(paths)))
+        self._times = array.array("q", (int(n * some.lognormvariate(7, 1.5)) for n in self._calls))
+
+    def write(self, number: int, path: Path) -> None:
+        """Write a recording of the program."""
+        from seismo.model import Recording
+
+        some = random.Random(number)
+        raw, at = self._recording._raw, some.randrange(len(self._calls))
+        nodes = dict(raw["nodes"])
+        for name, values in (("calls", self._calls), ("timed_ns", self._times)):
+            nodes[name] = memoryview(values[at:] + values[:at])
+        nodes["entered"] = nodes["timed"] = nodes["calls"]
+        functions = array.array("q", nodes["function"])
+        for leaf in some.sample(self._leaves, len(functions) // OWN):
+            functions[leaf] = some.randrange(FUNCTIONS)
+        nodes["function"] = memoryview(functions)
+        start = array.array("q", [10**18 + number * 10**10])
+        processes = {**raw["processes"], "start_ns": memoryview(start), "pid": memoryview(array.array("q", [number]))}
+        tables = {**raw, "nodes": nodes, "processes": processes}
+        Recording(tables, self._recording._strings, self._recording.meta).save(path)
+
+
+def write_some(folder: str, first: int, count: int, paths: int) -> None:
+    """Write recordings of the program to files."""
+    program = Program(paths)
+    for one in range(first, first + count):
+        program.write(one, Path(folder, f"{one}.seismo"))
+
+
+def appended(folder: str, count: int, paths: int) -> dict[str, float]:
+    """Append recordings to a dataset, which is in `folder` then. Return seconds of each, peak bytes, bytes a path.
+
+    Another process writes them, so that its memory is not in the peak.
+    """
+    from seismo.dataset.writer import Writer
+    from seismo.model import read
+
+    writer = Writer(Path(folder, "dataset"))
+    seconds = []
+    for first in range(0, count, BATCH):
+        some = range(first, min(first + BATCH, count))
+        apart(write_some, folder, first, len(some), paths)
+        for one in some:
+            file = Path(folder, f"{one}.seismo")
+            start = time.perf_counter()
+            added = writer.add(str(file), read(file), {"version": str(one % 2)})
+            seconds.append(time.perf_counter() - start)
+            assert added.added, added
+            file.unlink()
+    size = sum(path.stat().st_size for path in Path(folder, "dataset").rglob("*") if path.is_file())
+    return {
+        "recordings": count,
+        "paths": paths,
+        "seconds": median(seconds),
+        "most_seconds": max(seconds),
+        "peak_bytes": most_resident(),
+        "bytes_a_path": size / (count * paths),
+    }
+
+
+def asked(*words: str) -> dict[str, float]:
+    """Run a command of seismo in a new process. Return its seconds and peak bytes."""
+    start = time.perf_counter()
+    inner, peak = output_of([sys.executable, "-c", PEAK, *words]).splitlines()[-1].split()
+    return {"seconds": time.perf_counter() - start, "inner_seconds": float(inner), "peak_bytes": int(peak) * 1024}
+
+
+def main() -> None:
+    """Run the parts and print their tables."""
+    parser = arguments(__doc__, 1, 1)
+    parser.add_argument("--scale", type=float, default=1.0, help="a part of the recordings (default 1)")
+    options = parser.parse_args()
+    load_core()
+    scale = 0.01 if options.quick else options.scale
+    found: dict[str, Any] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        progress("append")
+        Path(folder, "a").mkdir()
+        found["append"] = apart(appended, f"{folder}/a", max(1, round(RECORDINGS * scale)), PATHS)
+        progress("top")
+        found["top"] = asked("query", f"{folder}/a/dataset", TOP, "--memory", "700MB")
+    with tempfile.TemporaryDirectory() as folder:
+        progress("report")
+        merged = apart(appended, folder, max(1, round(MERGED * scale)), MERGED_PATHS)
+        found["report"] = {"recordings": merged["recordings"], **asked("report", f"{folder}/dataset")}
+    one = found["append"]
+    rows = [
+        [
+            f"append {one['recordings']:.0f} recordings: s each (most)",
+            f"{one['seconds']:.2f} ({one['most_seconds']:.2f})",
+        ],
+        ["append: peak MB", number(one["peak_bytes"] / 1e6)],
+        ["bytes a path and process", f"{one['bytes_a_path']:.1f}"],
+        [f"top functions over {one['recordings'] * one['paths']:,.0f} rows: s", f"{found['top']['seconds']:.2f}"],
+        ["top functions: peak MB", number(found["top"]["peak_bytes"] / 1e6)],
+        [f"report of {found['report']['recordings']:.0f} recordings: s", f"{found['report']['seconds']:.2f}"],
+        ["report: peak MB", number(found["report"]["peak_bytes"] / 1e6)],
+    ]
+    method = f"one run, each command in a new process, scale {scale:g}"
+    finish("dataset", options, method, found, table(["what", "value"], rows))
+
+
+if __name__ == "__main__":
+    main()
