@@ -30,8 +30,8 @@ def test_export_goes_on_after_a_file_that_cannot_be_read(seismo, files, tmp_path
     status, _, errors = seismo("export", *words, "-f", "dataset", "-o", "ds")
     bad, none, twice, last = errors.splitlines()
     assert status == 2
-    assert bad.startswith("seismo: bad.seismo is left out: ")
-    assert none.startswith("seismo: none.seismo is left out: there is no such file")
+    assert bad.startswith("seismo: bad.seismo: left out: ")
+    assert none.startswith("seismo: none.seismo: left out: there is no such file")
     assert twice == "seismo: 0.seismo: it is in the dataset already"
     assert last == "seismo: 2 of 5 recordings appended to ds"
     assert seismo("export", *files, "-f", "dataset", "-o", "ds")[0] == 0
@@ -84,7 +84,7 @@ def test_diff_by_a_label(seismo, folder, files):
     for words, problem in (
         (("--by", "version"), "name a label"),
         (("--by", "label=vers"), "no recording has the label 'vers'"),
-        (("--by", "label=version", "--old", "3"), "no recording has version='3'"),
+        (("--by", "label=version", "--old", "3"), "two values of the label"),
         (("--by", "label=version", "--old", "1"), "two values of the label"),
     ):
         status, _, errors = seismo("diff", folder, *words)
@@ -150,6 +150,7 @@ def test_mistakes_of_export(seismo, files, folder):
         ((files[0], "-o", "x.pstats", "--label", "a=b"), "--label applies to datasets only"),
         ((*files, "-o", "x.pstats"), "one file is enough"),
         ((folder, "-f", "dataset", "-o", "d"), "this is a dataset, not a recording"),
+        ((files[0], "-f", "dataset", "-o", files[1]), "this is a file"),
     ):
         status, _, errors = seismo("export", *words)
         assert (status, problem in errors) == (2, True), errors

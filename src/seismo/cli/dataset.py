@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from seismo import progress
 from seismo.cli.files import say
-from seismo.errors import SeismoError, UsageError
+from seismo.errors import UsageError
 from seismo.escape import printable
 
 if TYPE_CHECKING:
@@ -49,10 +49,10 @@ def verify(path: str) -> int:
         return 1 if dataset.problems else 0
 
 
-def append(args: Namespace) -> int:
+def append_all(args: Namespace) -> int:
     """Append the recordings to a dataset. Return 2 if one of them could not be read."""
     from seismo.cli.files import open_recording, or_newest
-    from seismo.dataset.writer import Writer, checked_labels
+    from seismo.dataset import append
 
     if not args.output or args.output == "-":
         raise UsageError("the folder of the dataset is not named", hint="-f dataset -o DIR")
@@ -64,25 +64,13 @@ def append(args: Namespace) -> int:
     for name, equals, _ in pairs:
         if not name or not equals:
             raise UsageError(f"--label cannot be {name!a}", hint="give NAME=VALUE: --label version=1.2")
-    labels = checked_labels({name: value for name, _, value in pairs})
     files = args.files or [or_newest(None)]
-    writer = Writer(args.output)
-    added = failed = 0
-    for path in progress.over("appending recordings", files, len(files)):
-        try:
-            if is_given(path):
-                raise UsageError("this is a dataset, not a recording", hint="give the recordings that it was made of")
-            recording = open_recording(path)
-        except SeismoError as error:
-            say(f"{path} is left out: {error.what}" + (f"; {error.hint}" if error.hint else ""))
-            failed += 1
-            continue
-        one = writer.add(path, recording, labels)
-        added += one.added
+    found = append(args.output, files, {name: value for name, _, value in pairs}, open_recording)
+    for one in found:
         if one.remark:
-            say(f"{path}: {one.remark}")
-    say(f"{added} of {len(files)} recordings appended to {args.output}")
-    return 2 if failed else 0
+            say(f"{one.name}: {one.remark}")
+    say(f"{sum(one.added for one in found)} of {len(files)} recordings appended to {args.output}")
+    return 2 if any(one.failed for one in found) else 0
 
 
 def only_one(paths: Sequence[str]) -> str:
@@ -101,10 +89,8 @@ def merge_dataset(files: Sequence[str], output: str) -> None:
         raise UsageError("--engine applies to datasets only", ", ".join(files), "leave it out")
     with Dataset(only_one(files)) as dataset:
         say_problems(dataset)
-        detail = "the file has no errors of times: a sum keeps the times alone"
-        with_losses(dataset.read(), [{"kind": "errors-dropped", "count": 1, "thread": -1, "detail": detail}]).save(
-            output
-        )
+        loss = {"kind": "errors-dropped", "count": 1, "thread": -1, "detail": "a sum keeps times without their errors"}
+        with_losses(dataset.read(), [loss]).save(output)
 
 
 def diff_sides(args: Namespace) -> tuple[list[str], list[str], dict[str, Recording]]:
@@ -135,16 +121,11 @@ def _two_values(
     label: str, found: dict[str, list[str]], olds: list[str] | None, news: list[str] | None
 ) -> tuple[str, str]:
     """Return the values of both sides: those given, or the only two, that of the earlier recording first."""
-    given = [*(olds or ()), *(news or ())]
-    for value in given:
-        if value not in found:
-            raise UsageError(f"no recording has {label}={value!a}", hint=f"there are: {', '.join(map(ascii, found))}")
-    if len(given) == 2 and given[0] != given[1]:
-        return given[0], given[1]
-    if given or len(found) != 2:
+    values = [*(olds or ()), *(news or ())] or list(found)
+    if len(set(values)) != 2 or len(values) != 2 or not found.keys() >= set(values):
         hint = f"name two: --old A --new B; there are: {', '.join(map(ascii, list(found)[:12]))}"
         raise UsageError("two values of the label are compared", f"--by label={label}", hint)
-    return tuple(found)  # type: ignore[return-value]
+    return values[0], values[1]
 
 
 def write_tables(paper: Paper, dataset: Dataset) -> None:

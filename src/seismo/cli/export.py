@@ -83,9 +83,9 @@ def run(args: Namespace) -> int:
     if args.list:
         return _list()
     if args.format == "dataset":
-        from seismo.cli.dataset import append
+        from seismo.cli.dataset import append_all
 
-        return append(args)
+        return append_all(args)
     if args.labels:
         raise UsageError("--label applies to datasets only", hint="seismo export FILE... -f dataset -o DIR")
     if len(args.files) > 1:

@@ -207,7 +207,7 @@ class Dataset:
                 found = json.loads(meta)
             except (ValueError, TypeError, RecursionError):
                 found = {}
-            self.recordings[name] = Entry(kind or "", found if isinstance(found, dict) else {}, _labels(labels))
+            self.recordings[name] = Entry(kind or "", found if isinstance(found, dict) else {}, dict(labels or {}))
         for place, schema in later.items():
             self._leave_out(place, f"it has schema {schema}, and this seismo reads {VERSION}; a newer seismo reads it")
         self._changed = True
@@ -246,16 +246,11 @@ class Dataset:
         """
         from seismo.dataset.reduce import reduced
 
-        return reduced(self, list(self.recordings) if recording is None else [recording])
-
-
-def _labels(value: Any) -> dict[str, str]:
-    """Return a map column of DuckDB as a dictionary."""
-    if isinstance(value, dict):
-        if set(value) == {"key", "value"} and isinstance(value["key"], list):  # of earlier versions
-            return dict(zip(value["key"], value["value"], strict=True))
-        return value
-    return {}
+        while True:
+            problems = len(self.problems)
+            found = reduced(self, list(self.recordings) if recording is None else [recording])
+            if len(self.problems) == problems:  # else a part of it has what was found to be damaged later
+                return found
 
 
 def damage(name: str, file: str) -> str:

@@ -113,7 +113,7 @@ class _Reduction:
     """The tables of the sum of these recordings: all, or a single one."""
 
     def __init__(self, dataset: Dataset, names: list[str]) -> None:
-        self._dataset = dataset
+        self._dataset, self._rows = dataset, dataset.rows
         some = len(names) < len(dataset.recordings)
         self._only = f" where recording = {quoted(names[0])}" if some else ""
         self._calls = f" where process in (select process from processes{self._only})" if some else ""
@@ -126,9 +126,6 @@ class _Reduction:
         self.texts = _Texts()
         self.functions: dict[int, int] = {}
         self.losses: list[dict[str, Any]] = []
-
-    def _rows(self, sql: str) -> list[tuple[Any, ...]]:
-        return self._dataset.rows(sql)
 
     def _dicts(self, table: str, more: str) -> list[dict[str, Any]]:
         names = [name for name, _ in TABLES[table]]

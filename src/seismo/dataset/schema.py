@@ -7,14 +7,11 @@ from __future__ import annotations
 
 import functools
 import importlib
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from seismo.errors import UsageError, install_command
 from seismo.model.lines.tables import PLACES
 from seismo.model.recording import SCHEMA as OF_FILES
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 VERSION = 1
 MARKER = "seismo-dataset.json"  # makes a folder a dataset
@@ -95,14 +92,12 @@ def arrow_type(code: str) -> Any:
 
 def sql_type(code: str) -> str:
     """Return the SQL type of a column."""
-    return {Q: "bigint", N: "integer", D: "double", F: "float", B: "boolean", S: "varchar"}.get(
-        code, "map(varchar, varchar)"
-    )
+    return _SQL.get(code, "map(varchar, varchar)")
 
 
-def sums(table: str, without: Sequence[str] = ()) -> str:
+def sums(table: str) -> str:
     """Return SQL that sums up a table's numbers: limited to 64 bits, and bits of flags united."""
-    return ", ".join(sum_of(name, code) for name, code in TABLES[table] if name in _SUMMED and name not in without)
+    return ", ".join(sum_of(name, code) for name, code in TABLES[table] if name in _SUMMED)
 
 
 def sum_of(name: str, code: str) -> str:
@@ -114,4 +109,5 @@ def sum_of(name: str, code: str) -> str:
     return f'least(sum("{name}"), 9223372036854775807)::bigint as "{name}"'
 
 
+_SQL = {Q: "bigint", N: "integer", D: "double", F: "float", B: "boolean", S: "varchar"}
 _SUMMED = {name for name, _ in (*_COUNTS, *_TIMES)}

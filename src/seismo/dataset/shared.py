@@ -70,8 +70,7 @@ class Known:
         columns: dict[str, Any] = {name: [rows[key][name] for key in new] for name in rows[new[0]]}
         columns["function"] = numbers(new)
         content = digest(b"".join(new) + repr(columns["flags"]).encode()).hex()
-        if not os.path.exists(self._folder.at("functions", f"{content}.parquet")):
-            self._folder.place("functions", f"{content}.parquet", lambda path: write_table(path, "functions", columns))
+        self._folder.place("functions", f"{content}.parquet", lambda path: write_table(path, "functions", columns))
         for key in new:
             self._functions[key] = self._functions.get(key, 0) | rows[key]["flags"]
 
@@ -101,8 +100,7 @@ class Known:
             "function": numbers(tree.functions[nodes[path]] for path in new),
             "depth": [tree.depths[nodes[path]] for path in new],
         }
-        if not os.path.exists(self._folder.at("paths", _name(pool))):
-            self._folder.place("paths", _name(pool), lambda path: write_table(path, "paths", columns))
+        self._folder.place("paths", _name(pool), lambda path: write_table(path, "paths", columns))
         self._paths.update(zip(new, range(first, first + len(new)), strict=True))
 
     def _is_free(self, pool: int, hashes: list[int]) -> bool:

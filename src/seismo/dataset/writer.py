@@ -14,16 +14,16 @@ from seismo import progress
 from seismo.dataset import content_hash
 from seismo.dataset.files import Folder, TableFile, arrow_column, clean
 from seismo.dataset.processes import by_process
-from seismo.dataset.schema import RECORDINGS, TABLES, VERSION, library
+from seismo.dataset.schema import MARKER, RECORDINGS, TABLES, VERSION, library
 from seismo.dataset.shared import Known
-from seismo.errors import RecordingError, UsageError
+from seismo.errors import RecordingError, SeismoError, UsageError
 from seismo.model.combine import _rows, problem_losses
 from seismo.model.enums import TYPE_AT_MOST, TYPE_ESTIMATED
 from seismo.model.lines.tables import PLACES
 from seismo.model.recording import read
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from seismo.model import Recording
 
@@ -33,35 +33,40 @@ _MASK, _BELOW = -(1 << 17), (1 << 17) - 1  # of a float32's bits, to round it up
 
 
 class Appended(NamedTuple):
-    """A recording that was given. remark: why it was not added, or only in part, or ""."""
+    """A recording that was given. remark: why it was not added, or only in part, or "". failed: it cannot be read."""
 
     name: str
     added: bool
     remark: str = ""
+    failed: bool = False
 
 
 def append(
     folder: str | os.PathLike[str],
     recordings: Iterable[str | os.PathLike[str] | Recording],
     labels: Mapping[str, str] | None = None,
+    opener: Callable[[str], Recording] = read,
 ) -> list[Appended]:
     """Append recordings, or files of recordings, to a dataset, which is created if there is none.
 
-    A recording that cannot be read or is there already is left out, with a remark. Raise UsageError for labels that are
-    none, RecordingError if the folder cannot be written.
+    A recording that cannot be read or is there already is left out, with a remark. opener: reads a file. Raise
+    UsageError for labels that are none, RecordingError if the folder cannot be written.
     """
     from seismo.model import Recording
 
-    writer, found = Writer(folder), []
+    labels, writer, found = checked_labels(labels or {}), Writer(folder), []
     given = list(recordings)
     for one in progress.over("appending recordings", given, len(given)):
         name = "the recording" if isinstance(one, Recording) else os.fspath(one)
         try:
-            recording = one if isinstance(one, Recording) else read(one)
-        except RecordingError as error:
-            found.append(Appended(name, False, ": ".join(part for part in (error.what, error.hint) if part)))
+            if os.path.exists(os.path.join(name, MARKER)):
+                raise UsageError("this is a dataset, not a recording", hint="give the recordings that it was made of")
+            recording = one if isinstance(one, Recording) else opener(name)
+        except SeismoError as error:
+            what = "; ".join(part for part in (error.what, error.hint) if part)
+            found.append(Appended(name, False, f"left out: {what}", True))
         else:
-            found.append(writer.add(name, recording, labels or {}))
+            found.append(writer.add(name, recording, labels))
     return found
 
 
@@ -78,9 +83,8 @@ class Writer:
         self._seen: set[str] = set()
 
     def add(self, name: str, recording: Recording, labels: Mapping[str, str]) -> Appended:
-        """Append a recording. name: for remarks."""
+        """Append a recording. name: of its file, or for remarks. labels: as checked_labels() returns them."""
         gc.collect()  # the one before: a recording that was asked for its functions is part of a cycle
-        labels = checked_labels(labels)
         recording = problem_losses(recording).timed("wall")
         content = _content(name, recording)
         if os.path.isdir(self._folder.at(RECORDINGS, content)):
@@ -156,7 +160,7 @@ def _content(name: str, recording: Recording) -> str:
 class _Tables:
     """The files of one recording. folder: where they are written."""
 
-    def __init__(self, folder: str, content: str, labels: dict[str, str], known: Known) -> None:
+    def __init__(self, folder: str, content: str, labels: Mapping[str, str], known: Known) -> None:
         self._folder, self._known = folder, known
         self._open: dict[str, TableFile] = {}
         self._files = ExitStack()
