@@ -52,6 +52,27 @@ def test_report_of_a_dataset_has_the_numbers_of_a_merge(seismo, folder, files):
     assert "4 processes" in text
 
 
+def test_idle_threads_are_left_out_as_of_a_merge(seismo, tmp_path):
+    names = []
+    for pid in range(3):
+        b = Builder()
+        process = b.process(pid, start_ns=10**18 + pid)
+        main, worker = b.thread(process, "MainThread", main=1), b.thread(process, "worker")
+        b.node(-1, main, b.function("app", "main", "app.py", 1), calls=1, own_ns=10**6)
+        loop = b.node(-1, worker, b.function("app", "loop", "app.py", 9), calls=1, own_ns=10**6)
+        get = b.function("_queue", "SimpleQueue.get", kind=1)
+        b.node(loop, worker, get, calls=5, own_ns=10**9, wait_ns=10**9)
+        names.append(f"{pid}.seismo")
+        b.build({"recorder": "calltree"}).save(tmp_path / names[-1])
+    assert seismo("export", *names, "-f", "dataset", "-o", "ds")[0] == 0
+    assert seismo("merge", *names, "-o", "all.seismo")[0] == 0
+    mine, theirs = (seismo("report", name)[1] for name in ("ds", "all.seismo"))
+    assert "3.00 s idle" in mine.splitlines()[0]
+    assert mine.splitlines()[0] == theirs.splitlines()[0]
+    assert "3 threads waited for work" in theirs
+    assert "waited for work" not in mine
+
+
 def test_pages_and_info_work_on_a_dataset(seismo, folder, tmp_path):
     assert seismo("report", folder, "--html", "page.html")[0] == 0
     assert (tmp_path / "page.html").stat().st_size > 10_000

@@ -38,6 +38,8 @@ class Sum(Recording):
     functions, without those of waiting, which are in the table as in any recording.
     """
 
+    threads_are_summed = True
+
     def __init__(
         self, tables: Tables, strings: Strings, meta: dict[str, Any], errors: dict[str, Any], times: str = "wall"
     ) -> None:
