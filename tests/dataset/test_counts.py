@@ -63,7 +63,7 @@ def test_times_are_those_of_the_combined_trees_and_errors_no_larger(make, tmp_pa
         assert row.own_ns == pytest.approx(other.own_ns, abs=20)
         assert row.total_ns == pytest.approx(other.total_ns, abs=100)
         assert row.total_wait_ns == pytest.approx(other.total_wait_ns)
-        assert row.own_error_ns <= other.own_error_ns * 1.02
+        assert row.own_error_ns <= other.own_error_ns * 1.035
         assert row.own_error_ns > 0 or times == "wait" or not row.own_running_ns
 
 
@@ -89,7 +89,9 @@ def test_errors_of_chance_add_up_as_squares_and_shared_ones_as_they_are(tmp_path
     assert chance > 0
     assert common > 0
     many = summed(tmp_path, [sampled(pid) for pid in range(1, 17)])
-    assert many.functions["own_error_ns"][0] == pytest.approx(((4 * chance) ** 2 + (16 * common) ** 2) ** 0.5, rel=0.02)
+    assert many.functions["own_error_ns"][0] == pytest.approx(
+        ((4 * chance) ** 2 + (16 * common) ** 2) ** 0.5, rel=0.035
+    )
 
 
 def covered(seed):

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 LONGEST_LABEL = 4096  # characters
 TASK = "task"  # the label that names a task
-_MASK, _BELOW = -(1 << 17), (1 << 17) - 1  # of a float32's bits, to round it up to 6 bits of mantissa
+_MASK, _BELOW = -(1 << 18), (1 << 18) - 1  # of a float32's bits, to round it up to 5 bits of mantissa
 
 
 class Appended(NamedTuple):
@@ -302,7 +302,7 @@ def _errors(errors: Any, distortions: Any, waits: Any) -> dict[str, Any]:
 
 
 def _rounded_up(values: Any) -> Any:
-    """Return numbers as float32 with 6 bits of mantissa, which take less space; never less than given."""
+    """Return numbers as float32 with 5 bits of mantissa, which take less space; never less than given."""
     pa, pc = library("pyarrow"), library("pyarrow.compute")
     bits = pc.min_element_wise(values, 3e38).cast(pa.float32(), safe=False).view(pa.int32())
     return pc.bit_wise_and(pc.add(bits, _BELOW), pa.scalar(_MASK, pa.int32())).cast(pa.int32()).view(pa.float32())
