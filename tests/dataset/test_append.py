@@ -48,6 +48,17 @@ def test_paths_and_functions_that_are_there_are_not_written_again(make, tmp_path
     assert calls_in(tmp_path / "ds") == 2 * sum(make(5).functions["calls"])
 
 
+def test_paths_that_a_writer_has_forgotten_are_written_again_and_count_once(make, tmp_path, monkeypatch):
+    monkeypatch.setattr("seismo.dataset.shared.MOST_KNOWN", 5)
+    parts = [make(seed % 2, pid=seed) for seed in range(4)]
+    append(tmp_path / "ds", parts)
+    with Dataset(tmp_path / "ds") as dataset:
+        rows = dataset.rows("select count(*), count(distinct hash) from paths")
+        found = dataset.read()
+    assert rows[0][0] > rows[0][1] >= len(found.tree) / 2
+    assert sum(found.functions["calls"]) == sum(sum(part.functions["calls"]) for part in parts)
+
+
 WRITER = """
 import sys
 from seismo.dataset import append

@@ -163,6 +163,10 @@ def test_report_by_groups_names_functions_and_escapes_names(seismo, tmp_path):
     assert "there are 1 groups" in seismo("report", "ds", "--by", "host")[2]
     assert "--by cannot be 'hots'" in seismo("report", "ds", "--by", "hots")[2]
     assert "--by cannot be 'host'" in seismo("report", "t1.seismo", "--by", "host")[2]
+    assert "--html does not go with --by task" in seismo("report", "ds", "--by", "task", "--html", "x.html")[2]
+    assert "no recording has the label '?'" in seismo("report", "ds", "--by", "label:\udc80")[2]
+    (tmp_path / "ds").rename(tmp_path / "d\udc80")
+    assert "whose name is not UTF-8" in seismo("report", "d\udc80")[2]
 
 
 def test_mistakes_of_export(seismo, files, folder):

@@ -21,6 +21,20 @@ if TYPE_CHECKING:
 
 LABEL = "label="
 MOST_RUNS = 20  # of a side of a diff
+_OF_REPORTS = (
+    "sort",
+    "all",
+    "format",
+    "html",
+    "open",
+    "time",
+    "tree",
+    "callers",
+    "callees",
+    "columns",
+    "thread",
+    "where",
+)
 # Options of `seismo export` for formats that are files.
 _OF_FILES = ("weight", "time", "start", "end", "where", "rcfile", "no_config", "force")
 
@@ -150,6 +164,9 @@ def report_groups(args: Namespace) -> int:
     from seismo.dataset import Dataset, explain, spread
     from seismo.report.paper import paper_for
 
+    for name in _OF_REPORTS:
+        if getattr(args, name):
+            raise UsageError(f"--{name} does not go with --by {args.by}", args.file, "leave it out")
     limit = args.limit or 15
     paper = paper_for(sys.stdout, args.color)
     with Dataset(args.file) as dataset:

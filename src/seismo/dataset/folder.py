@@ -6,7 +6,7 @@ import json
 import os
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
-from seismo.dataset.files import Folder
+from seismo.dataset.files import Folder, clean
 from seismo.dataset.schema import MARKER, RECORDINGS, SHARED, TABLES, VERSION, arrow_type, library, sql_type
 from seismo.errors import RecordingError, UsageError, did_you_mean
 from seismo.query.sql_tables import quoted
@@ -46,6 +46,8 @@ class Dataset:
         memory: the most memory that DuckDB may use, as it parses it
         """
         self.path = os.fspath(path)
+        if clean(self.path) != self.path:
+            raise RecordingError("DuckDB reads no folder whose name is not UTF-8", self.path, "rename it")
         self.problems: list[str] = []
         folder = Folder(path)
         folder.check()
@@ -228,6 +230,7 @@ class Dataset:
 
         Raise UsageError if no recording has it.
         """
+        label = clean(label)
         starts = dict(self.rows("select recording, min(start_ns) from processes group by recording"))
         found: dict[str, list[str]] = {}
         for name in sorted(self.recordings, key=lambda name: (starts.get(name) or 0, name)):

@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from seismo.dataset.files import clean
 from seismo.errors import UsageError, did_you_mean
 from seismo.model.run_variance import DOUBT, student
 from seismo.query.sql_tables import quoted
@@ -85,7 +86,7 @@ def _grouped(by: str) -> str:
     if not (by.startswith(LABEL) and by != LABEL) and by not in BY:
         words = [*BY, f"{LABEL}NAME"]
         raise UsageError(f"--by cannot be {by!a}", hint=did_you_mean(by, words) + f"use one of {', '.join(words)}")
-    of = BY.get(by) or f"labels[{quoted(by.removeprefix(LABEL))}]"
+    of = BY.get(by) or f"labels[{quoted(clean(by.removeprefix(LABEL)))}]"
     return (
         f"with of as (select process, {of} as grp from processes), "
         "grouped as (select grp, function, sum(calls) as calls, sum(own_ns) as own, sum(own_square::double) as square, "

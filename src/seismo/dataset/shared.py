@@ -19,7 +19,7 @@ from seismo.dataset.schema import library
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-MOST_KNOWN = 1_000_000  # paths to keep in memory; those beyond it may be written twice
+MOST_KNOWN = 250_000  # paths to keep in memory besides those of a recording; others may be written twice
 
 
 class Known:
@@ -76,15 +76,16 @@ class Known:
 
     def path_numbers(self, tree: Tree) -> list[int]:
         """Return the number of each node's path, and write the paths that are new."""
-        if len(self._paths) > MOST_KNOWN:
-            self._paths.clear()
         numbers_ = list(map(self._paths.get, tree.paths))
         new = {tree.paths[node]: node for node, number in enumerate(numbers_) if number is None}
         if new:
             order = sorted(new, key=lambda path: (tree.functions[new[path]], path))
             for start in range(0, len(order), 1 << PLACES):
                 self._add_paths(order[start : start + (1 << PLACES)], new, tree)
-        return list(map(self._paths.__getitem__, tree.paths))
+        found = list(map(self._paths.__getitem__, tree.paths))
+        if len(self._paths) > MOST_KNOWN:
+            self._paths = dict(zip(tree.paths, found, strict=True))  # the next recording is most like this one
+        return found
 
     def _add_paths(self, new: list[bytes], nodes: Mapping[bytes, int], tree: Tree) -> None:
         hashes = numbers(new)
