@@ -131,6 +131,25 @@ def test_births_are_those_of_a_merge_of_combined_trees(tmp_path):
     assert sorted(row[2:] for row in found.lifetimes) == sorted(row[2:] for row in whole.lifetimes)
 
 
+def test_threads_of_processes_in_any_order_and_processes_without_any(tmp_path):
+    b = Builder()
+    processes = [b.process(pid, start_ns=pid) for pid in range(3)]
+    threads = [b.thread(processes[number], f"t{number}", main=1) for number in (1, 0, 1)]
+    f, g = b.function("m", "f", "m.py", 1), b.function("m", "g", "m.py", 5)
+    roots = [b.node(-1, thread, f, calls=thread + 1, own_ns=5) for thread in threads]
+    for number in (2, 0, 1):
+        b.node(roots[number], threads[number], g, calls=10 * (number + 1), own_ns=7)
+    recording = b.build({"recorder": "calltree"})
+    found = summed(tmp_path, [recording])
+    assert tree_of(found) == tree_of(recording)
+    with Dataset(tmp_path / "ds") as dataset:
+        sql = (
+            "select pid, sum(calls)::bigint from calls_by_path join processes using (process) group by pid order by pid"
+        )
+        assert dataset.rows(sql) == [(0, 22), (1, 44)]
+        assert dataset.rows("select count(*) from processes") == [(3,)]
+
+
 def test_a_recorded_program_and_its_merge_are_the_same_processes(make, tmp_path):
     parts = [read(make(seed).to_bytes()) for seed in (1, 2, 3)]
     assert all(one.added for one in append(tmp_path / "ds", parts[:2]))
