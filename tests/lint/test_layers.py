@@ -93,6 +93,7 @@ PYTHON_LAYERS = {
     },
     "view": {"errors", "escape", "model", "report"},
     "query": {"errors", "escape", "model", "report"},
+    "dataset": {"errors", "model", "query"},
     "mcp": {"errors", "model", "coverage", "formats", "report", "query"},
     "__init__": {"errors", "model", "sessions", "plugins"},
     "cli": {
@@ -108,6 +109,7 @@ PYTHON_LAYERS = {
         "check",
         "view",
         "query",
+        "dataset",
         "mcp",
         "_core",
     },

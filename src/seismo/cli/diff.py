@@ -15,6 +15,10 @@ large changes of a time are found. Several runs a side show smaller changes:
 A count that differs between runs of one side is shown as a range. Such a count has changed if the ranges of the two
 sides do not overlap.
 
+The recordings of a dataset are compared by a label:
+
+  seismo diff DIR --by label=version
+
 A single FILE is compared with the newest recording in the current folder.
 Without FILE, the two newest recordings there are compared.
 """
@@ -47,6 +51,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     several = "all recordings of this side, instead of {}; more of them show smaller changes"
     parser.add_argument("--old", dest="olds", metavar="FILE", nargs="*", help=several.format("OLD"))
     parser.add_argument("--new", dest="news", metavar="FILE", nargs="*", help=several.format("NEW"))
+    by = "of a dataset: compare the recordings by their values of a label; with more than two: --old A --new B"
+    parser.add_argument("--by", metavar="label=NAME", help=by)
     limit = "show at most N rows of each table (default: 15; 0: all rows)"
     parser.add_argument("--limit", metavar="N", type="count", default=15, help=limit)
     parser.add_argument("--json", action="store_true", help=JSON)
@@ -65,9 +71,14 @@ def run(args: Namespace) -> int:
 
     if args.json and (args.html or args.open):
         raise UsageError("--json and a page cannot both be written", "--json", "leave one of them out")
-    old, new = _sides(args)
-    files = progress.over("reading recordings", (*old, *new), len(old) + len(new))
-    recordings = {path: open_recording(path) for path in files}
+    if args.by:
+        from seismo.cli.dataset import diff_sides
+
+        old, new, recordings = diff_sides(args)
+    else:
+        old, new = _sides(args)
+        files = progress.over("reading recordings", (*old, *new), len(old) + len(new))
+        recordings = {path: open_recording(path) for path in files}
     kind = _kind(recordings)
     if kind.times:
         for path, recording in recordings.items():

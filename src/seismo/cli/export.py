@@ -2,6 +2,9 @@
 
 -f names the format; without it, the suffix of the output file decides.
 
+-f dataset appends recordings to a dataset: a folder of Parquet files for SQL and
+many recordings (docs/dataset.md).
+
 --from, --to and --where write a part of a trace, in any format, seismo's own
 included. Times keep their origin. The call tree has the counts of this part,
 and wall-clock times.
@@ -31,17 +34,26 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments of `seismo export`."""
-    from seismo.cli.files import add_file
+    from seismo.cli.files import FILE_HELP, SUFFIX
     from seismo.cli.parsing import add_time
     from seismo.cli.trace_window import add_window
     from seismo.report.coverage.options import add_settings
 
-    add_file(parser)
-    parser.add_argument("-f", "--format", metavar="FORMAT", help="the name of the format (see --list)")
+    default = f"(default: the newest *{SUFFIX} in this folder); into a dataset, any number of them"
+    parser.add_argument("files", metavar="FILE", nargs="*", help=f"{FILE_HELP} {default}")
+    parser.add_argument("-f", "--format", metavar="FORMAT", help="the name of the format (see --list), or dataset")
     parser.add_argument("-o", "--output", metavar="OUT", help="the file to write (default: standard output)")
     parser.add_argument("--force", action="store_true", help=FORCE.format("OUT"))
     parser.add_argument(
         "--weight", metavar="WHAT", help="what to count in stacks of objects: births (default), bytes or survivors"
+    )
+    parser.add_argument(
+        "--label",
+        dest="labels",
+        metavar="NAME=VALUE",
+        action="append",
+        default=[],
+        help="a label of the recordings in the dataset, such as version=1.2; may be given several times",
     )
     add_time(parser, "in formats with a single time, write")
     parser.add_argument(
@@ -58,7 +70,8 @@ def add_arguments(parser: ArgumentParser) -> None:
         "  seismo export trace-123.seismo --from 1.2s --to end-500ms -o part.seismo\n"
         "  seismo export trace-123.seismo --where 'duration > 50ms' -o slow.pftrace\n"
         "  seismo export tests-123.seismo -o coverage.xml\n"
-        "  seismo export objects-123.seismo -f collapsed --weight survivors"
+        "  seismo export objects-123.seismo -f collapsed --weight survivors\n"
+        "  seismo export *.seismo -f dataset -o runs --label version=1.2"
     )
 
 
@@ -66,6 +79,16 @@ def run(args: Namespace) -> int:
     """Write the file, or list the formats."""
     if args.list:
         return _list()
+    if args.format == "dataset":
+        from seismo.cli.dataset import append_all
+
+        return append_all(args)
+    if args.labels:
+        raise UsageError("--label applies to datasets only", hint="seismo export FILE... -f dataset -o DIR")
+    if len(args.files) > 1:
+        hint = f"one file is enough: it has {args.files[0]}; -f dataset takes several, seismo merge combines them"
+        raise UsageError(f"unexpected argument {args.files[1]!a}", hint=hint)
+    args.file = args.files[0] if args.files else None
     from seismo import formats
     from seismo.cli.files import check_time, open_recording, or_newest, say, say_incomplete
     from seismo.coverage.recorded_settings import for_recording

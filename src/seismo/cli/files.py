@@ -84,7 +84,7 @@ def say(text: str) -> None:
 
 
 def open_recording(path: str) -> Recording:
-    """Read the file in the format that its first bytes and its suffix indicate.
+    """Read the file in the format that its first bytes and its suffix indicate. A dataset is read as one recording.
 
     Raise SeismoError if it cannot be read.
     """
@@ -93,6 +93,12 @@ def open_recording(path: str) -> Recording:
 
     if path == "-":
         return model.read(sys.stdin.buffer.read())
+    if os.path.isdir(path):
+        from seismo.dataset import Dataset, is_dataset
+
+        if is_dataset(path):
+            with Dataset(path) as dataset:
+                return dataset.read()
     start = _start_of(path)
     if begins(start):
         return model.read(path)

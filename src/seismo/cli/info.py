@@ -25,18 +25,21 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--verify",
         action="store_true",
         help="of a trace: recount the calls of each path from the journal and compare them with the call tree; exit "
-        "status 1 if they differ",
+        "status 1 if they differ; of a dataset: compare the checksums of its files",
     )
     add_color(parser)
 
 
 def run(args: Namespace) -> int:
     """Describe the file on standard output."""
+    from seismo.cli.dataset import is_given, verify
     from seismo.cli.files import open_recording, or_newest
     from seismo.report.about import as_json, write_about
     from seismo.report.paper import paper_for
 
     args.file = or_newest(args.file)
+    if args.verify and is_given(args.file):
+        return verify(args.file)
     progress.begin("reading the recording")
     recording = open_recording(args.file)
     if args.verify:

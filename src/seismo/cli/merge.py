@@ -1,7 +1,7 @@
 """Combines several recordings into one: processes of one program, or many runs.
 
 Processes and threads remain separate in the merged recording; a report adds
-them up.
+them up. Those of a dataset (docs/dataset.md) are added up path by path.
 
 For coverage, a line or branch counts as executed if any recording executed it.
 If the same source has different paths, use --paths or the project's settings
@@ -42,17 +42,26 @@ def add_arguments(parser: ArgumentParser) -> None:
         "times",
     )
     add_settings(parser.add_argument)
+    parser.add_argument(
+        "--engine",
+        choices=("duckdb",),
+        help="what adds up the recordings of a dataset, given as the only FILE (default: duckdb)",
+    )
     parser.add_argument("--force", action="store_true", help="overwrite OUT if it exists")
 
 
 def run(args: Namespace) -> int:
     """Read the files, one at a time, and write the merged recording."""
     from seismo import model
+    from seismo.cli.dataset import is_given, merge_dataset
     from seismo.cli.files import recording_path
 
     if args.output is None:
         raise UsageError("the recording to write is not named", hint="-o names it: seismo merge -o OUT FILE...")
     output = recording_path(args.output, args.force)
+    if any(map(is_given, args.files)) or args.engine:
+        merge_dataset(args.files, output)
+        return 0
     openers = [_opener(path) for path in args.files]
     if args.paths or recording_kinds.entry(openers[0]().kind).by_settings:
         openers = _mapped(openers, args)

@@ -4,6 +4,7 @@ The tables include functions, paths (the call tree), threads, processes, calls
 (of a trace, in time), lines, branches, objects and losses; --tables shows all
 with their columns. Times are in ns, with their errors. Several files are one
 database: the column `recording` names the file, and ids differ between files.
+A dataset has tables of its own (docs/dataset.md).
 
 SQL can only read the recordings: it can neither write nor use files, the
 network, or settings. docs/query.md has examples.
@@ -20,6 +21,7 @@ from seismo.errors import UsageError
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
+    from collections.abc import Callable
 
     from seismo.model import Recording
     from seismo.query import Database, Source
@@ -68,29 +70,56 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     """Run the query and write its result."""
     from seismo.cli.files import or_newest
-    from seismo.formats.destination import check_free
     from seismo.query import Database
     from seismo.report.paper import paper_for
 
     words = list(args.words)
     sql = "" if args.tables else _sql(words)
+    from seismo.cli.dataset import is_given
+
+    if any(map(is_given, words)):
+        return _query_dataset(args, words, sql)
     sources = _sources(words or [or_newest(None)], args)
     if args.tables:
         write_tables(paper_for(sys.stdout, args.color), sources)
         return 0
+    _answer(args, sql, lambda output: Database(sources, memory=args.memory, output=output))
+    return 0
+
+
+def _query_dataset(args: Namespace, words: list[str], sql: str) -> int:
+    """Run the query on a dataset, or list its tables."""
+    from seismo.cli.dataset import only_one, say_problems, write_tables
+    from seismo.dataset import Dataset
+    from seismo.query import Database
+    from seismo.report.paper import paper_for
+
+    with Dataset(only_one(words), memory=args.memory) as dataset:
+        say_problems(dataset)
+        if args.tables:
+            write_tables(paper_for(sys.stdout, args.color), dataset)
+            return 0
+        views, folder = dataset.views(), dataset.path
+        _answer(args, sql, lambda output: Database([], memory=args.memory, output=output, views=views, folder=folder))
+    return 0
+
+
+def _answer(args: Namespace, sql: str, opened: Callable[[str | None], Database]) -> None:
+    """Run the query on a database and write its result. opened: opens it, with a file that it may write."""
+    from seismo.formats.destination import check_free
+
     form = args.format or _by_suffix(args.output)
     if form == "parquet" and not args.output:
         raise UsageError("parquet is a binary format", hint="give a file: -o OUT.parquet")
     if args.output:
         check_free(args.output, args.force, b"")
     if form == "parquet":
-        _write_parquet(args, sources, sql)
-        return 0
+        _write_parquet(args, opened, sql)
+        return
     progress.begin("running the query")
-    with Database(sources, memory=args.memory) as database:
+    with opened(None) as database:
         _write(args, form, database, sql)
         _say_problems(database)
-    return 0
 
 
 def _sql(words: list[str]) -> str:
@@ -163,11 +192,9 @@ def _write(args: Namespace, form: str, database: Database, sql: str) -> None:
             stream.detach()  # detach() flushes, and into_path() closes the file
 
 
-def _write_parquet(args: Namespace, sources: list[Source], sql: str) -> None:
+def _write_parquet(args: Namespace, opened: Callable[[str | None], Database], sql: str) -> None:
     """Write to a temporary file beside the target and rename it. DuckDB may write to this path only."""
     from contextlib import suppress
-
-    from seismo.query import Database
 
     target = os.path.realpath(args.output)
     if os.path.isdir(target):
@@ -175,7 +202,7 @@ def _write_parquet(args: Namespace, sources: list[Source], sql: str) -> None:
     # The name has no part of the target's, which may be undecodable.
     part = os.path.join(os.path.dirname(target), f".seismo-{os.getpid()}.part")
     try:
-        with Database(sources, memory=args.memory, output=part) as database:
+        with opened(part) as database:
             database.write_parquet(sql, part)
             _say_problems(database)
         os.replace(part, target)

@@ -221,7 +221,9 @@ def run(args: argparse.Namespace) -> int:
     """Show the recording on standard output."""
     from seismo.cli import live
     from seismo.cli.files import check_time, open_recording, open_running, or_newest
+    from seismo.cli.options import one_of
     from seismo.report.kind import of
+    from seismo.report.objects.options import TABLES
     from seismo.report.paper import paper_for
 
     given = _options(args)
@@ -232,6 +234,12 @@ def run(args: argparse.Namespace) -> int:
         live.check(args)
     args.limit = sys.maxsize if args.limit == 0 else args.limit
     args.file = or_newest(args.file)
+    if args.by:
+        from seismo.cli.dataset import is_given, report_groups
+
+        if is_given(args.file):
+            return report_groups(args)
+        one_of("--by", args.by, TABLES)
     progress.begin("reading the recording")
     recording = open_running(args.file) if args.live else open_recording(args.file)
     kind = of(recording).instead(given, recording)

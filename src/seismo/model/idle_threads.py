@@ -54,7 +54,7 @@ LOOPS = frozenset(
 
 
 class Idle:
-    """The idle time of a recording: in how many threads, and how long, in ns."""
+    """The idle time of a recording: in how many threads (0: unknown), and how long, in ns."""
 
     def __init__(self, threads: int = 0, ns: int = 0) -> None:
         self.threads, self.ns = threads, ns
@@ -113,5 +113,6 @@ def without_idle(recording: Recording) -> tuple[Recording, Idle]:
         for node in nodes:
             column[node] = 0
         table[name] = memoryview(column)
-    idle = Idle(len({raw["thread"][node] for node in nodes}), sum(raw["wait_ns"][node] for node in nodes))
+    threads = 0 if recording.threads_are_summed else len({raw["thread"][node] for node in nodes})
+    idle = Idle(threads, sum(raw["wait_ns"][node] for node in nodes))
     return recording._with({**recording._raw, "nodes": table}), idle

@@ -200,6 +200,8 @@ class Recording:
     It is created by `read`, `merge` or `Builder.build` and never changes. Times are estimated once, on first use.
     """
 
+    threads_are_summed = False  # True: a node is of many threads, and its thread is any of them
+
     def __init__(
         self,
         tables: Tables,

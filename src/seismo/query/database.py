@@ -23,7 +23,7 @@ from seismo.query.duckdb_pushdown import register
 from seismo.query.sql_tables import FOREVER, TABLES, Source, expressions, quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from concurrent.futures import Future
 
 MEMORY = "2GB"
@@ -82,10 +82,13 @@ class Database:
         memory: str = MEMORY,
         seconds: float | None = None,
         output: str | None = None,
+        views: Mapping[str, str] | None = None,
+        folder: str = "",
     ) -> None:
         """Open the recordings.
 
         recordings: sources, or pairs of a name and a recording
+        views: other tables instead, each by the SQL that reads its files in `folder`
         memory: the most memory that a query may use, as DuckDB parses it ("2GB")
         seconds: the most time that a query may take, or None for no limit
         output: a file that `write_parquet` may write
@@ -96,6 +99,7 @@ class Database:
         self._seconds = seconds
         self._duckdb = _duckdb()
         self._worker = ThreadPoolExecutor(1, "seismo query")
+        self._views = dict(views or {})
         self._tables: set[str] = set()
         self.latest: Result | None = None  # the result whose rows can be read
         self._streams: list[tuple[str, Any]] = []
@@ -112,6 +116,8 @@ class Database:
             self._connection = self._duckdb.connect(":memory:", config=config)
             if output is not None:
                 self._connection.execute(f"set allowed_paths = [{quoted(output)}]")
+            if folder:
+                self._connection.execute(f"set allowed_directories = [{quoted(folder)}]")
             self._connection.execute("set enable_external_access = false")
             self._connection.execute("set lock_configuration = true")
         except self._duckdb.Error as error:
@@ -212,7 +218,7 @@ class Database:
                 "the query needs more memory than it may use", hint="ask for less, or allow more: --memory 8GB"
             ) from None
         except self._duckdb.Error as error:
-            raise _in_words(error) from None
+            raise _in_words(error, self._views or TABLES) from None
         except KeyboardInterrupt:
             self._stop(doing)
             raise
@@ -227,9 +233,12 @@ class Database:
         """Create the missing tables that the text may name. Creating all of them would take longer."""
         words = set(WORD.findall(sql.casefold()))
         everything = words & ALL_TABLES or any(word.startswith("duckdb_") for word in words)
-        for name in TABLES:
+        for name in self._views or TABLES:
             if name not in self._tables and (everything or name in words):
-                self._make(name)
+                if self._views:
+                    self._connection.execute(f"create view {name} as {self._views[name]}")
+                else:
+                    self._make(name)
                 self._tables.add(name)
 
     def _with_windows(self, data: bytes, starts: list[int], words: list[str]) -> str:
@@ -247,6 +256,8 @@ class Database:
 
     def _between(self, times: str) -> str:
         """Return the name of the view of calls_between(FROM, TO), which reads only this part of the traces."""
+        if self._views:
+            raise QueryError("a dataset has no calls in time", hint="query the recording of the trace")
         try:
             start, end = (int(float(word.replace("_", ""))) for word in times.split(","))
         except (ValueError, OverflowError):
@@ -281,7 +292,7 @@ class Database:
         return sum(TABLES[name].rows(source) for source in self.sources[:number])
 
 
-def _in_words(error: BaseException) -> QueryError:
+def _in_words(error: BaseException, tables: Iterable[str]) -> QueryError:
     """Return DuckDB's error as a QueryError: the problem, the line of SQL with a mark, and a hint."""
     text, _, place = str(error).partition("\nLINE ")
     what, *more = [line.strip() for line in text.strip().split("\n") if line.strip()] or ["the query fails"]
@@ -290,7 +301,7 @@ def _in_words(error: BaseException) -> QueryError:
     table = re.search(r"Table with name (\S+) does not exist", text)
     if table:
         what = f"there is no table {table[1]}"
-        more = [f"{did_you_mean(table[1], TABLES)}--tables shows them: {', '.join(list(TABLES)[:9])} ..."]
+        more = [f"{did_you_mean(table[1], tables)}--tables shows them: {', '.join(list(tables)[:9])} ..."]
     elif "file system operations are disabled" in text or "disabled through configuration" in text:
         what, more = "a query reads recordings, and neither files nor the network", []
     elif "configuration has been locked" in text:

@@ -88,6 +88,9 @@ def chosen_threads(recording: Recording, words: Sequence[str]) -> list[int]:
     """Return the ids of threads that match a name or glob, an id, or a native id. Raises UsageError if none does."""
     from fnmatch import fnmatchcase
 
+    if recording.threads_are_summed:
+        hint = "leave it out; seismo query DIR answers for single threads"
+        raise UsageError("the threads of a dataset are summed, and none can be chosen", "--thread", hint)
     threads = list(recording.threads)
     chosen: list[int] = []
     for word in words:

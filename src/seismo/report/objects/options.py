@@ -15,13 +15,18 @@ if TYPE_CHECKING:
     from seismo.report.options import Options
 
 
+TABLES = ("type", "line", "path", "all")
+
+
 def add(parser: ArgumentParser) -> None:
     """Declare the options of `seismo report` for objects."""
     declare = parser.add_argument_group("objects").add_argument
     declare(
         "--by",
-        choices=("type", "line", "path", "all"),
-        help="show one table only: types, lines, call paths, or types with their lines and paths",
+        metavar="WHAT",
+        help="show one table only: types (type), lines (line), call paths (path), or types with their lines and paths "
+        "(all); of a dataset: how times spread over hosts (host), processes (process), tasks (task) or values of a "
+        "label (label:NAME), and which functions explain the slow ones",
     )
     declare(
         "--type",

@@ -1,0 +1,215 @@
+"""The folder of a dataset, and the writing of its files: each appears whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Self
+
+from seismo.dataset.schema import (
+    GROUP_ROWS,
+    MANY,
+    MARKER,
+    RECORDINGS,
+    SHARED,
+    SORTED,
+    TABLES,
+    VERSION,
+    WRITING,
+    arrow_type,
+    library,
+)
+from seismo.errors import RecordingError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+AT_ONCE = 4 * GROUP_ROWS  # rows that are sorted and written together
+FORGOTTEN = 86400  # seconds after which an incomplete file is of a writer that was killed
+
+
+class Folder:
+    """A dataset's folder. path: as given."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = os.fspath(path)
+
+    def at(self, *parts: str) -> str:
+        """Return a path in the folder."""
+        return os.path.join(self.path, *parts)
+
+    def create(self) -> None:
+        """Make the folder a dataset unless it is one. Raise UsageError or RecordingError if that is not possible."""
+        if os.path.exists(self.at(MARKER)):
+            self.check()
+        elif os.path.exists(self.path) and not os.path.isdir(self.path):
+            raise UsageError(
+                "the output of a dataset is a folder, and this is a file", self.path, "name a folder: -o DIR"
+            )
+        elif os.path.isdir(self.path) and set(os.listdir(self.path)) - {RECORDINGS, WRITING, *SHARED}:
+            hint = "name an empty or a new folder, or a dataset"
+            raise UsageError("the folder has other files and is no dataset", self.path, hint)
+        try:
+            for name in (RECORDINGS, WRITING, *SHARED):
+                os.makedirs(self.at(name), exist_ok=True)
+            if not os.path.exists(self.at(MARKER)):
+                self.place("", MARKER, _write_marker)
+            self._remove_forgotten()
+        except OSError as error:
+            raise _unwritable(error, self.path) from None
+
+    def check(self) -> None:
+        """Raise RecordingError unless the folder is a dataset that this version can read."""
+        try:
+            with open(self.at(MARKER), encoding="utf-8") as file:
+                version = json.load(file)["schema"]
+        except FileNotFoundError:
+            hint = "seismo export RECORDINGS... -f dataset -o DIR makes one"
+            raise RecordingError("this folder is no dataset", self.path, hint) from None
+        except (OSError, ValueError, TypeError, KeyError, RecursionError):
+            hint = f'its text should be {{"schema": {VERSION}}}'
+            raise RecordingError("the dataset's marker cannot be read", self.at(MARKER), hint) from None
+        if not isinstance(version, int) or version > VERSION:
+            what = f"the dataset has schema {str(version)[:20]}, and this seismo reads {VERSION}"
+            raise RecordingError(what, self.path, "install a newer seismo")
+
+    def _remove_forgotten(self) -> None:
+        """Remove what writers that were killed have left."""
+        for name in os.listdir(self.at(WRITING)):
+            with suppress(OSError):
+                if os.stat(self.at(WRITING, name)).st_mtime < time.time() - FORGOTTEN:
+                    self.discard(self.at(WRITING, name))
+
+    def temporary(self, name: str) -> str:
+        """Return a path for what is not complete."""
+        return self.at(WRITING, f"{name}-{os.getpid()}-{os.urandom(4).hex()}")
+
+    def place(self, folder: str, name: str, write: Callable[[str], None]) -> None:
+        """Write a file to a temporary path and rename it. Raise RecordingError if that fails."""
+        part = self.temporary(name)
+        try:
+            write(part)
+            os.replace(part, self.at(folder, name))
+        except OSError as error:
+            raise _unwritable(error, self.at(folder, name)) from None
+        finally:
+            self.discard(part)
+
+    def place_folder(self, part: str, name: str) -> bool:
+        """Rename a complete temporary folder to a recording's. Return False if another writer was faster."""
+        try:
+            os.rename(part, self.at(RECORDINGS, name))
+        except OSError as error:
+            if os.path.isdir(self.at(RECORDINGS, name)):
+                return False
+            raise _unwritable(error, self.path) from None
+        finally:
+            self.discard(part)
+        return True
+
+    @staticmethod
+    def discard(path: str) -> None:
+        """Remove a temporary file or folder if it is there."""
+        if os.path.isdir(path):
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            with suppress(OSError):
+                os.unlink(path)
+
+
+def _write_marker(path: str) -> None:
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump({"schema": VERSION}, file)
+
+
+def _unwritable(error: OSError, path: str) -> RecordingError:
+    what = f"the dataset cannot be written: {error.strerror or error}"
+    return RecordingError(what, path, "check the folder, its permissions and free space")
+
+
+def clean(text: str) -> str:
+    """Return text as UTF-8 can hold it: lone surrogates become '?'."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
+
+
+def arrow_column(values: Any, code: str) -> Any:
+    """Return an Arrow array of a memoryview or array, which is not copied, or of a sequence."""
+    pa = library("pyarrow")
+    kind = arrow_type(code)
+    if isinstance(values, (pa.Array, pa.ChunkedArray)):
+        return values.cast(kind, safe=False)
+    form = getattr(values, "format", getattr(values, "typecode", ""))
+    if form in ("q", "d"):
+        raw = pa.int64() if form == "q" else pa.float64()
+        return pa.Array.from_buffers(raw, len(values), [None, pa.py_buffer(values)]).cast(kind, safe=False)
+    if code == "s":
+        return pa.array(map(clean, values), kind)
+    return pa.array(values, kind)
+
+
+class TableFile:
+    """A Parquet file of a table of the schema under construction. Rows are sorted within each part that is written."""
+
+    def __init__(self, path: str, name: str) -> None:
+        pa, parquet = library("pyarrow"), library("pyarrow.parquet")
+        self._name, self._rows = name, 0
+        self._parts: list[Any] = []
+        self._schema = pa.schema([pa.field(column, arrow_type(code)) for column, code in TABLES[name]])
+        numbered = "path" in SORTED.get(name, ())
+        in_full = MANY | {"path"} if numbered else MANY
+        self._writer = parquet.ParquetWriter(
+            path,
+            self._schema,
+            compression="zstd",
+            use_dictionary=[column for column, _ in TABLES[name] if column not in in_full],
+            column_encoding={"path": "DELTA_BINARY_PACKED"} if numbered else None,
+            write_page_checksum=True,
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        try:
+            if kind is None:
+                self._flush()
+        finally:
+            self._writer.close()
+
+    def add(self, columns: Mapping[str, Any]) -> None:
+        """Add rows. A column that is a single value is the same in all of them."""
+        pa = library("pyarrow")
+        rows = max((len(column) for column in columns.values() if _is_column(column)), default=1)
+        arrays = []
+        for column, code in TABLES[self._name]:
+            values = columns[column]
+            if _is_column(values):
+                arrays.append(arrow_column(values, code))
+            else:
+                value = clean(values) if isinstance(values, str) else values
+                arrays.append(pa.array([value] * rows, arrow_type(code)))
+        self._parts.append(pa.Table.from_arrays(arrays, schema=self._schema))
+        self._rows += rows
+        if self._rows >= AT_ONCE:
+            self._flush()
+
+    def _flush(self) -> None:
+        if self._parts:
+            table = library("pyarrow").concat_tables(self._parts)
+            if self._name in SORTED:
+                table = table.sort_by([(column, "ascending") for column in SORTED[self._name]])
+            self._writer.write_table(table, row_group_size=GROUP_ROWS)
+        self._parts, self._rows = [], 0
+
+
+def write_table(path: str, name: str, columns: Mapping[str, Any]) -> None:
+    """Write a table of the schema to a Parquet file."""
+    with TableFile(path, name) as file:
+        file.add(columns)
+
+
+def _is_column(values: Any) -> bool:
+    return hasattr(values, "__len__") and not isinstance(values, (str, dict))

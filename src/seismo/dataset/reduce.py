@@ -1,0 +1,334 @@
+"""The sum of a dataset's recordings as one recording: the same path is one path, whatever recording it is from.
+
+DuckDB adds up while it reads; only the distinct paths come into memory. Times were estimated in each process, so the
+sums are of times, not of what they are estimated from. Squares of errors are summed as such, shared errors as numbers.
+"""
+
+from __future__ import annotations
+
+import array
+import functools
+import math
+from typing import TYPE_CHECKING, Any
+
+from seismo import progress
+from seismo.dataset.files import arrow_column
+from seismo.dataset.schema import KEYS, TABLES, sum_of, sums
+from seismo.model.combine import _check_kinds, _merge_meta, _table, _Texts
+from seismo.model.enums import OBJECT_AT_MOST, TYPE_AT_MOST
+from seismo.model.lines.tables import OF_FUNCTIONS, PLACES, block, columns_of, empty, ints
+from seismo.model.recording import KEY, SCHEMA, Columns, Recording, Tables
+from seismo.model.table import Strings
+from seismo.query.sql_tables import quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from seismo.dataset.folder import Dataset
+
+LOST = "dataset-left-out"
+_NO_THREAD = {"thread": 0, **{name: "" if code == "s" else 0 for name, code in SCHEMA["threads"]}, "cpu_ns": -1}
+_COSTS = [name for name, code in SCHEMA["processes"] if code == "d"]
+
+
+class Sum(Recording):
+    """A recording whose times were estimated before they were summed.
+
+    A node's exact time is its sum without waiting. running_square and distortion have the errors of nodes and of
+    functions, without those of waiting, which are in the table as in any recording.
+    """
+
+    threads_are_summed = True
+
+    def __init__(
+        self, tables: Tables, strings: Strings, meta: dict[str, Any], errors: dict[str, Any], times: str = "wall"
+    ) -> None:
+        super().__init__(tables, strings, meta, (), times)
+        self._errors = errors
+
+    def timed(self, by: str) -> Recording:
+        """Return the recording with times of another sort, as any recording does."""
+        if by == self.times:
+            return self
+        if by == "calls":
+            return super().timed(by)
+        super().timed(by)  # checks the word
+        return Sum(self._raw, self._strings, self.meta, self._errors, by)
+
+    def _with(self, tables: Tables) -> Recording:
+        return Sum(tables, self._strings, self.meta, self._errors, self.times)
+
+    @functools.cached_property
+    def _estimated(self) -> Columns:
+        nodes, errors = self._raw["nodes"], self._errors
+        parents, functions = nodes["parent"].tolist(), nodes["function"].tolist()
+        ran, waited = nodes["timed_ns"].tolist(), nodes["wait_ns"].tolist()
+        wait_square = [4 * square for square in nodes["wait_sq"].tolist()]
+        runs, waits = self.times != "wait", self.times != "cpu"
+        own = array.array("d", [float(a * runs + b * waits) for a, b in zip(ran, waited, strict=True)])
+        pairs = zip(errors["running_square"], wait_square, strict=True)
+        square = array.array("d", [a * runs + b * waits for a, b in pairs])
+        distortion = array.array("d", [a * runs for a in errors["distortion"]])
+        total, total_wait = own[:], array.array("d", waited)
+        total_square, total_distortion = square[:], distortion[:]
+        for sums_ in (total, total_wait, total_square, total_distortion):
+            for node in range(len(parents) - 1, -1, -1):  # parents precede their children
+                if parents[node] >= 0:
+                    sums_[parents[node]] += sums_[node]
+        depth = array.array("q", bytes(8 * len(parents)))
+        of_functions = array.array("d", bytes(8 * len(self._raw["functions"]["id"])))
+        function_waits = of_functions[:]
+        for node, parent in enumerate(parents):
+            depth[node] = depth[parent] + 1 if parent >= 0 else 0
+            of_functions[functions[node]] += own[node]
+            function_waits[functions[node]] += wait_square[node]
+        common = array.array("d", [a * runs for a in errors["function_distortion"]])
+        of_pairs = zip(errors["function_running_square"], function_waits, strict=True)
+        of_function = array.array("d", [a * runs + b * waits for a, b in of_pairs])
+        found = {
+            "own_ns": own,
+            "own_error_ns": _half_widths(square, distortion),
+            "total_ns": total,
+            "total_error_ns": _half_widths(total_square, total_distortion),
+            "total_wait_ns": total_wait,
+            "total_square": total_square,
+            "total_distortion": total_distortion,
+            "depth": depth,
+            "function_own_ns": of_functions,
+            "function_own_error_ns": _half_widths(of_function, common),
+            "function_distortion_ns": common,
+        }
+        return {name: memoryview(column) for name, column in found.items()}
+
+
+def _half_widths(square: Sequence[float], distortion: Sequence[float]) -> array.array[float]:
+    return array.array("d", [math.hypot(math.sqrt(a), b) for a, b in zip(square, distortion, strict=True)])
+
+
+def column(table: Any, name: str) -> memoryview:
+    """Return a column of numbers without NULL of an Arrow table."""
+    form = "d" if str(table.schema.field(name).type) == "double" else "q"
+    return memoryview(array.array(form, table[name].to_pylist()))
+
+
+class _Reduction:
+    """The tables of the sum of these recordings: all, or a single one."""
+
+    def __init__(self, dataset: Dataset, names: list[str]) -> None:
+        self._dataset, self._rows = dataset, dataset.rows
+        some = len(names) < len(dataset.recordings)
+        self._only = f" where recording = {quoted(names[0])}" if some else ""
+        self._calls = f" where process in (select process from processes{self._only})" if some else ""
+        entries = [dataset.recordings[name] for name in names]
+        self.meta = _merge_meta([entry.meta for entry in entries])
+        kinds = {entry.kind for entry in entries if entry.kind}
+        if len(kinds) == 1:
+            self.meta.setdefault("recorder", *kinds)
+        _check_kinds([Recording({}, Strings.of([""]), {"recorder": kind}) for kind in sorted(kinds)])
+        self.texts = _Texts()
+        self.functions: dict[int, int] = {}
+        self.losses: list[dict[str, Any]] = []
+
+    def _dicts(self, table: str, more: str) -> list[dict[str, Any]]:
+        names = [name for name, _ in TABLES[table]]
+        rows = self._rows(f"select {', '.join(map(_quoted, names))} from {table}{more}")
+        return [dict(zip(names, row, strict=True)) for row in rows]
+
+    def tables(self) -> tuple[Tables, dict[str, Any]]:
+        """Return all tables, and the errors of the tree."""
+        paths = self._paths()
+        tables: Tables = {kind: empty(kind) for kind in SCHEMA}
+        tables |= {"functions": self._functions(), **self._threads()}
+        tables["nodes"], errors, nodes = self._nodes(paths)
+        tables |= self._places()
+        tables |= self._contexts(tables)
+        tables |= self._births(nodes)
+        tables["losses"] = self._losses()
+        return tables, errors
+
+    def _functions(self) -> Columns:
+        """Return the functions that have rows, sorted as in a merge."""
+        used = [f"select function from {kind}{self._only}" for kind in (*OF_FUNCTIONS, "births")]
+        used.append(f"select function from calls_by_function{self._calls}")
+        rows = self._dicts("functions", f" where function in ({' union '.join(used)})")
+        rows.sort(key=lambda row: [row[name] for name in KEY])
+        self.functions = {row["function"]: number for number, row in enumerate(rows)}
+        return _table("functions", [{**row, "code_bytes": 0} for row in rows], self.texts)
+
+    def _threads(self) -> Tables:
+        processes = self._dicts("processes", f"{self._only} order by start_ns, process")
+        numbers = {row["process"]: number for number, row in enumerate(processes)}
+        threads = self._dicts("threads", self._calls) or [{**_NO_THREAD, "process": 0}]
+        for row in [*processes, *threads]:  # the times are without the cost of recording, and were all found
+            row |= {name: 0 for name in (*_COSTS, "rest_ns") if name in row}
+        threads = [{**row, "process": numbers.get(row["process"], 0)} for row in threads]
+        threads.sort(key=lambda row: (row["process"], row["thread"]))
+        mains = [bool(row["main"]) for row in threads]
+        self._main = [mains.index(main) if main in mains else 0 for main in (False, True)]
+        rows = {"processes": processes, "threads": threads}
+        return {kind: _table(kind, rows[kind], self.texts) for kind in rows}
+
+    def _paths(self) -> Any:
+        """Return the distinct paths on main threads and on others, with their sums, parents first."""
+        progress.begin("adding up calls")
+        values = sums("calls_by_path")
+        return self._dataset.run(
+            f"with s as (select path, main, {values} from calls_by_path{self._calls} group by path, main), "
+            "p as (select path, any_value(hash) as hash, any_value(parent) as parent, any_value(function) as function, "
+            "any_value(depth) as depth from paths where path in (select path from s) group by path) "
+            "select coalesce(hash, 0) as hash, main, coalesce(any_value(parent), 0) as parent, "
+            "coalesce(any_value(function), 0) as function, coalesce(any_value(depth), -1)::bigint as depth, "
+            f"{values} from s left join p on s.path = p.path group by p.hash, main order by main desc, depth, hash",
+        )
+
+    def _nodes(self, paths: Any) -> tuple[Columns, dict[str, Any], dict[int, int]]:
+        """Return the tree, the errors of its times, and the first node of each path's hash."""
+        hashes, mains, parents, depths, functions = (
+            paths[name].to_pylist() for name in ("hash", "main", "parent", "depth", "function")
+        )
+        at = {key: node for node, key in enumerate(zip(mains, hashes, strict=True))}
+        known = [node for node, depth in enumerate(depths) if depth >= 0 and functions[node] in self.functions]
+        new = {node: number for number, node in enumerate(known)}
+        if len(known) < len(depths):
+            lost = sum(calls for node, calls in enumerate(paths["calls"].to_pylist()) if node not in new)
+            detail = "calls on paths that the dataset lacks: files of paths or functions are damaged or were removed"
+            self.losses.append(_loss(detail, lost))
+        kept = paths.take(arrow_column(known, "q")) if len(known) < len(depths) else paths
+        above = [new.get(at.get((mains[node], parents[node]), -1), -1) for node in known]
+        table: Columns = {
+            name: memoryview(array.array("d" if code == "d" else "q", bytes(8 * len(known))))
+            for name, code in SCHEMA["nodes"]
+        }
+        for name in SCHEMA_OF_SUMS:
+            table[name] = column(kept, name)
+        own, waits = column(kept, "own_ns").tolist(), table["wait_ns"].tolist()
+        table["id"] = ints(range(len(known)))
+        table["parent"] = ints(above)
+        table["thread"] = ints(self._main[bool(mains[node])] for node in known)
+        table["function"] = ints(self.functions[functions[node]] for node in known)
+        table["entered"] = table["timed"] = ints(
+            min(a + b, 2**63 - 1) for a, b in zip(table["calls"].tolist(), table["resumes"].tolist(), strict=True)
+        )
+        table["timed_ns"] = ints(max(0, a - b) for a, b in zip(own, waits, strict=True))
+        wait_square = kept["wait_square"].to_pylist()
+        table["wait_sq"] = memoryview(array.array("d", [square / 4 for square in wait_square]))
+        pairs = zip(kept["own_square"].to_pylist(), wait_square, strict=True)
+        errors = {
+            "running_square": [max(0.0, a - b) for a, b in pairs],
+            "distortion": kept["own_distortion"].to_pylist(),
+        }
+        return table, errors | self._function_errors(), {hashes[node]: new[node] for node in reversed(known)}
+
+    def _function_errors(self) -> dict[str, list[float]]:
+        rows = self._rows(
+            "select function, sum(own_square::double), sum(own_distortion::double), sum(wait_square::double) "
+            f"from calls_by_function{self._calls} group by function"
+        )
+        square, distortion = [0.0] * len(self.functions), [0.0] * len(self.functions)
+        for function, own, common, wait in rows:
+            if function in self.functions:
+                square[self.functions[function]] = max(0.0, own - wait)
+                distortion[self.functions[function]] = common
+        return {"function_running_square": square, "function_distortion": distortion}
+
+    def _summed(self, table: str, united: int = 0) -> list[dict[str, Any]]:
+        """Return the rows of a table, those of the same key as one, sorted as in a merge.
+
+        united: a flag of rows that were several
+        """
+        keys = [_quoted(name) for name in KEYS[table]]
+        columns = [one for one in TABLES[table] if one[0] not in ("recording", "process", *KEYS[table])]
+        values = [sum_of(name, code) for name, code in columns]
+        if united:
+            values.append(f"case when count(*) > 1 then {united} else 0 end as united")
+        rows = self._rows(f"select {', '.join([*keys, *values])} from {table}{self._only} group by {', '.join(keys)}")
+        names = [*KEYS[table], *(name for name, _ in columns), "united"]
+        found = [dict(zip(names, row, strict=False)) for row in rows]
+        for row in found:
+            if united:
+                row["flags"] |= row["united"]
+            if "function" in row:
+                row["function"] = self.functions.get(row["function"], -1)
+        return sorted(found, key=lambda row: [row[name] for name in KEYS[table]])
+
+    def _columns(self, kind: str, rows: list[dict[str, Any]]) -> Columns:
+        return columns_of(kind, [[row[name] for name, _ in SCHEMA[kind] if name != "id"] for row in rows], self.texts)
+
+    def _places(self) -> Tables:
+        """Return the tables about lines."""
+        return {
+            kind: self._columns(kind, [row for row in self._summed(kind) if row.get("function", 0) >= 0])
+            for kind in PLACES
+        }
+
+    def _contexts(self, tables: Tables) -> Tables:
+        rows = self._rows(f"select distinct context, arc, function, line, to_line from contexts{self._only}")
+        names = sorted({row[0] for row in rows})
+        numbers = {name: number for number, name in enumerate(names)}
+        lines, arcs = tables["lines"], tables["arcs"]
+        places: tuple[dict[Any, int], dict[Any, int]] = (
+            {key: row for row, key in enumerate(zip(lines["function"], lines["line"], strict=True))},
+            {
+                key: row
+                for row, key in enumerate(zip(arcs["function"], arcs["from_line"], arcs["to_line"], strict=True))
+            },
+        )
+        blocks: dict[tuple[int, tuple[int, int]], int] = {}
+        for context, arc, function, line, to_line in rows:
+            of = self.functions.get(function, -1)
+            row = places[arc].get((of, line, to_line) if arc else (of, line))
+            if row is not None:
+                key = (numbers[context], (int(arc), row >> 6))
+                blocks[key] = blocks.get(key, 0) | 1 << (row & 63)
+        hits = [(context, *block(place, bits)) for (context, place), bits in sorted(blocks.items())]
+        return {
+            "contexts": columns_of("contexts", [(name,) for name in names], self.texts),
+            "context_hits": columns_of("context_hits", hits, None),
+        }
+
+    def _births(self, nodes: dict[int, int]) -> Tables:
+        """Return types, objects and lifetimes. nodes: by the hashes of their paths."""
+        types = self._summed("types", TYPE_AT_MOST)
+        if not types:
+            return {}
+        numbers = {tuple(row[name] for name in KEYS["types"]): number for number, row in enumerate(types)}
+        for row in types:
+            row |= {"module": row["type_module"], "name": row["type_name"]}
+        found = {"types": self._columns("types", types)}
+        births, lives = self._summed("births", OBJECT_AT_MOST), self._summed("lifetimes")
+        for row in [*births, *lives]:
+            row["type"] = numbers[tuple(row[name] for name in KEYS["types"])]
+            row["node"] = nodes.get(row["path_hash"], -1)
+        births.sort(key=_site)
+        objects = {_site(row): number for number, row in enumerate(births)}
+        for row in lives:
+            row["object"] = objects[_site(row)]
+        lives.sort(key=lambda row: (row["object"], row["unit"], row["bucket"]))
+        self.losses.append(_loss("the dataset keeps births and lifetimes of objects, but no spans, survivors, holders"))
+        return found | {"objects": self._columns("objects", births), "lifetimes": self._columns("lifetimes", lives)}
+
+    def _losses(self) -> Columns:
+        found = [{**row, "thread": -1} for row in self._summed("losses")]
+        return _table("losses", [*found, *self.losses, *map(_loss, self._dataset.problems)], self.texts)
+
+
+def _site(row: dict[str, Any]) -> tuple[int, int, int, int]:
+    return row["type"], row["function"], row["line"], row["node"]
+
+
+def _loss(detail: str, count: int = 1) -> dict[str, Any]:
+    return {"kind": LOST, "count": count, "thread": -1, "detail": detail}
+
+
+SCHEMA_OF_SUMS = ("calls", "resumes", "exceptions", "awaits", "await_ns", "wait_ns", "ready_ns", "lock_ns", "flags")
+
+
+def _quoted(name: str) -> str:
+    return f'"{name}"'
+
+
+def reduced(dataset: Dataset, names: list[str]) -> Recording:
+    """Return the sum of all recordings of a dataset, or a single one."""
+    work = _Reduction(dataset, names)
+    tables, errors = work.tables()
+    return Sum(tables, Strings.of(list(work.texts.index)), work.meta, errors)

@@ -1,0 +1,308 @@
+"""Appending of recordings to a dataset."""
+
+from __future__ import annotations
+
+import array
+import gc
+import json
+import os
+from contextlib import ExitStack
+from hashlib import blake2b, file_digest
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+from seismo import progress
+from seismo.dataset import content_hash
+from seismo.dataset.files import Folder, TableFile, arrow_column, clean
+from seismo.dataset.processes import by_process
+from seismo.dataset.schema import MARKER, RECORDINGS, TABLES, VERSION, library
+from seismo.dataset.shared import Known
+from seismo.errors import RecordingError, SeismoError, UsageError
+from seismo.model.combine import _rows, problem_losses
+from seismo.model.enums import TYPE_AT_MOST, TYPE_ESTIMATED
+from seismo.model.lines.tables import PLACES
+from seismo.model.recording import read
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from seismo.model import Recording
+
+LONGEST_LABEL = 4096  # characters
+TASK = "task"  # the label that names a task
+_MASK, _BELOW = -(1 << 18), (1 << 18) - 1  # of a float32's bits, to round it up to 5 bits of mantissa
+
+
+class Appended(NamedTuple):
+    """A recording that was given. remark: why it was not added, or only in part, or "". failed: it cannot be read."""
+
+    name: str
+    added: bool
+    remark: str = ""
+    failed: bool = False
+
+
+def append(
+    folder: str | os.PathLike[str],
+    recordings: Iterable[str | os.PathLike[str] | Recording],
+    labels: Mapping[str, str] | None = None,
+    opener: Callable[[str], Recording] = read,
+) -> list[Appended]:
+    """Append recordings, or files of recordings, to a dataset, which is created if there is none.
+
+    A recording that cannot be read or is there already is left out, with a remark. opener: reads a file. Raise
+    UsageError for labels that are none, RecordingError if the folder cannot be written.
+    """
+    from seismo.model import Recording
+
+    labels, writer, found = checked_labels(labels or {}), Writer(folder), []
+    given = list(recordings)
+    for one in progress.over("appending recordings", given, len(given)):
+        name = "the recording" if isinstance(one, Recording) else os.fspath(one)
+        try:
+            if os.path.exists(os.path.join(name, MARKER)):
+                raise UsageError("this is a dataset, not a recording", hint="give the recordings that it was made of")
+            recording = one if isinstance(one, Recording) else opener(name)
+        except SeismoError as error:
+            what = "; ".join(part for part in (error.what, error.hint) if part)
+            found.append(Appended(name, False, f"left out: {what}", True))
+        else:
+            found.append(writer.add(name, recording, labels))
+    return found
+
+
+class Writer:
+    """A writer of a dataset, for any number of recordings. Any number of writers may append at the same time."""
+
+    def __init__(self, folder: str | os.PathLike[str]) -> None:
+        """Create the dataset unless it exists."""
+        library("pyarrow.parquet")
+        self._folder = Folder(folder)
+        self._folder.create()
+        self._known = Known(self._folder)
+        self._processes: dict[int, str] = {}  # the recordings that have them
+        self._seen: set[str] = set()
+
+    def add(self, name: str, recording: Recording, labels: Mapping[str, str]) -> Appended:
+        """Append a recording. name: of its file, or for remarks. labels: as checked_labels() returns them."""
+        gc.collect()  # the one before: a recording that was asked for its functions is part of a cycle
+        recording = problem_losses(recording).timed("wall")
+        content = _content(name, recording)
+        if os.path.isdir(self._folder.at(RECORDINGS, content)):
+            return Appended(name, False, self._present(content, labels))
+        self._read_processes()
+        parts = [(content_hash.of_process(row, part), row, part) for row, part in by_process(recording)]
+        there = [key for key, row, _ in parts if row and content_hash.numbers([key])[0] in self._processes]
+        kept = f"{len(there)} of its {len(parts)} processes are in the dataset already" if there else ""
+        if len(there) == len(parts) or (there and any(len(recording._raw[kind]["id"]) for kind in (*PLACES, "types"))):
+            return Appended(name, False, kept)
+        part_path = self._folder.temporary(content)
+        try:
+            os.mkdir(part_path)
+            with _Tables(part_path, content, labels, self._known) as tables:
+                tables.write(recording, [one for one in parts if one[0] not in there])
+        except OSError as error:
+            self._folder.discard(part_path)
+            what = f"the dataset cannot be written: {error.strerror or error}"
+            raise RecordingError(what, self._folder.path, "check its permissions and free space") from None
+        except BaseException:
+            self._folder.discard(part_path)
+            raise
+        if not self._folder.place_folder(part_path, content):
+            return Appended(name, False, self._present(content, labels))
+        self._seen.add(content)
+        self._processes |= dict.fromkeys(content_hash.numbers(key for key, row, _ in parts if row), content)
+        return Appended(name, True, kept and f"{kept}, and left out")
+
+    def _present(self, content: str, labels: Mapping[str, str]) -> str:
+        """Return the remark on a recording that is in the dataset."""
+        remark = "it is in the dataset already"
+        try:
+            table = library("pyarrow.parquet").read_table(self._folder.at(RECORDINGS, content, "recordings.parquet"))
+            had = dict(table["labels"][0].as_py())
+        except (OSError, ValueError, KeyError, IndexError, TypeError):
+            return f"{remark}, and damaged: remove {self._folder.at(RECORDINGS, content)} to append it again"
+        return remark if had == labels else f"{remark}, with other labels, which stay"
+
+    def _read_processes(self) -> None:
+        """Find out which processes are in recordings that other writers have appended."""
+        parquet = library("pyarrow.parquet")
+        for content in set(os.listdir(self._folder.at(RECORDINGS))) - self._seen:
+            self._seen.add(content)
+            try:
+                table = parquet.read_table(
+                    self._folder.at(RECORDINGS, content, "processes.parquet"), columns=["process"]
+                )
+            except (OSError, ValueError):
+                continue  # it has none, or is damaged
+            self._processes |= dict.fromkeys(table["process"].to_pylist(), content)
+
+
+def checked_labels(labels: Mapping[str, str]) -> dict[str, str]:
+    """Return labels as they can be stored. Raise UsageError for a name or value that cannot be one."""
+    found = {}
+    for name, value in labels.items():
+        if not name or "\0" in name + value:
+            raise UsageError(f"a label cannot be {f'{name}={value}'!a}", hint="give NAME=VALUE: --label version=1.2")
+        if max(len(name), len(value)) > LONGEST_LABEL:
+            raise UsageError(f"a label is longer than {LONGEST_LABEL:,} characters", f"{name[:40]!a}")
+        found[clean(name)] = clean(value)
+    return found
+
+
+def _content(name: str, recording: Recording) -> str:
+    """Return the hash of a recording: of its file, or of the file that it would be."""
+    if not os.path.isfile(name):
+        return blake2b(recording.to_bytes(), digest_size=10).hexdigest()
+    with open(name, "rb") as file:
+        return file_digest(file, lambda: blake2b(digest_size=10)).hexdigest()
+
+
+class _Tables:
+    """The files of one recording. folder: where they are written."""
+
+    def __init__(self, folder: str, content: str, labels: Mapping[str, str], known: Known) -> None:
+        self._folder, self._known = folder, known
+        self._open: dict[str, TableFile] = {}
+        self._files = ExitStack()
+        self._common: dict[str, Any] = {"recording": content, "labels": labels, "task": labels.get(TASK, "")}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: Any) -> None:  # noqa: PYI036
+        self._files.__exit__(*error)
+
+    def _write(self, table: str, columns: Mapping[str, Any]) -> None:
+        """Add rows to a table's file."""
+        if table not in self._open:
+            path = os.path.join(self._folder, f"{table}.parquet")
+            self._open[table] = self._files.enter_context(TableFile(path, table))
+        self._open[table].add({**self._common, **columns})
+
+    def _rows(self, table: str, rows: Iterable[dict[str, Any]]) -> None:
+        """Add rows to a table's file, if there are any."""
+        found = list(rows)
+        if found:
+            self._write(table, {name: [row[name] for row in found] for name, _ in TABLES[table] if name in found[0]})
+
+    def write(self, recording: Recording, parts: list[tuple[bytes, dict[str, Any], Recording]]) -> None:
+        """Write all tables that have rows; that of recordings always has one."""
+        meta = json.dumps(recording.meta, sort_keys=True, default=str)
+        self._rows("recordings", [{"schema": VERSION, "kind": recording.kind, "meta": meta}])
+        functions = content_hash.of_functions(recording)
+        self._known.add_functions(dict(zip(functions, _rows(recording, "functions"), strict=True)))
+        numbers = content_hash.numbers(key for key, _, _ in parts)
+        self._rows("processes", ({**row, "process": of} for of, (_, row, _) in zip(numbers, parts, strict=True) if row))
+        for process, (_, _, part) in zip(numbers, parts, strict=True):
+            self._calls(part, process, functions)
+        process = numbers[0] if len(parts) == 1 else 0
+        self._rows("losses", ({**row, "process": process} for row in _rows(recording, "losses")))
+        hashes = [*content_hash.numbers(functions), 0]  # the last is that of no function, -1
+        for kind in PLACES:
+            rows = _rows(recording, kind)
+            self._rows(kind, ({**row, "function": hashes[row.get("function", -1)]} for row in rows))
+        self._contexts(recording, hashes)
+        self._births(recording, hashes, functions)
+
+    def _calls(self, part: Recording, process: int, functions: list[bytes]) -> None:
+        """Write the threads and calls of a process."""
+        pc = library("pyarrow.compute")
+        threads = enumerate(_rows(part, "threads"))
+        self._rows("threads", ({**row, "thread": thread, "process": process} for thread, row in threads))
+        nodes, times = part._raw["nodes"], part._estimated
+        if not len(nodes["id"]):
+            return
+        paths = self._known.path_numbers(content_hash.of_paths(part, functions))
+        hashes = arrow_column(content_hash.numbers(functions), "q")
+        main = arrow_column(part._raw["threads"]["main"], "q")
+        distortion = own_parts(times["total_distortion"].tolist(), nodes["parent"].tolist())
+        values = {
+            "process": process,
+            "thread": nodes["thread"],
+            "main": pc.take(pc.not_equal(main, 0), arrow_column(nodes["thread"], "q")),
+            "function": pc.take(hashes, arrow_column(nodes["function"], "q")),
+            "path": array.array("q", paths),
+            **{name: nodes[name] for name in ("calls", "resumes", "exceptions", "awaits", "await_ns", "flags")},
+            **{name: nodes[name] for name in ("wait_ns", "ready_ns", "lock_ns")},
+            **{name: pc.round(arrow_column(times[name], "d")) for name in ("own_ns", "total_ns")},
+            **_errors(times["own_error_ns"], distortion, nodes["wait_sq"]),
+        }
+        self._write("calls_by_path", values)
+        self._by_function(part, process, hashes)
+
+    def _by_function(self, part: Recording, process: int, hashes: Any) -> None:
+        pc = library("pyarrow.compute")
+        nodes, functions = part._raw["nodes"], part.functions
+        of = nodes["function"].tolist()
+        waits = array.array("d", bytes(8 * len(functions)))
+        if any(nodes["wait_sq"]):
+            for function, square in zip(of, nodes["wait_sq"].tolist(), strict=True):
+                waits[function] += square
+        errors = _errors(functions.numbers("own_error_ns"), part._estimated["function_distortion_ns"], waits)
+        names = ("calls", "resumes", "exceptions", "awaits", "await_ns", "wait_ns", "ready_ns", "lock_ns")
+        columns = {name: arrow_column(functions.numbers(name), "q") for name in names}
+        columns |= {name: pc.round(arrow_column(functions.numbers(name), "d")) for name in ("own_ns", "total_ns")}
+        columns |= {"function": hashes, "flags": arrow_column(functions.numbers("lower_bound"), "q"), **errors}
+        used = arrow_column(sorted(set(of)), "q")
+        chosen = {name: pc.take(column, used) for name, column in columns.items()}
+        self._write("calls_by_function", {"process": process, **chosen})
+
+    def _contexts(self, recording: Recording, hashes: list[int]) -> None:
+        """Write which lines and arcs ran in which context, one by one."""
+        names = recording.contexts["name"]
+        kinds = [("lines", "line", "line"), ("arcs", "from_line", "to_line")]
+        places = [
+            [
+                (hashes[row["function"]], row[line], row[to_line] if kind == "arcs" else 0)
+                for row in _rows(recording, kind)
+            ]
+            for kind, line, to_line in kinds
+        ]
+        columns = ("context", "arc", "function", "line", "to_line")
+        ran = ((names[context], bool(kind), *places[kind][row]) for context, kind, row in recording.context_rows())
+        self._rows("contexts", (dict(zip(columns, row, strict=True)) for row in ran))
+
+    def _births(self, recording: Recording, hashes: list[int], functions: list[bytes]) -> None:
+        """Write types, objects by type, line and path, and how long they lived."""
+        types = _rows(recording, "types")
+        for row in types:
+            row["type_flags"] = row["flags"] & ~(TYPE_ESTIMATED | TYPE_AT_MOST)
+            row |= {"type_module": row["module"], "type_name": row["name"]}
+        self._rows("types", types)
+        objects = _rows(recording, "objects")
+        paths = [*content_hash.numbers(content_hash.of_paths(recording, functions).paths if objects else ()), 0]
+        objects = [
+            {**types[row["type"]], **row, "function": hashes[row["function"]], "path_hash": paths[row["node"]]}
+            for row in objects
+        ]
+        self._rows("births", objects)
+        self._rows("lifetimes", ({**objects[row["object"]], **row} for row in _rows(recording, "lifetimes")))
+
+
+def own_parts(totals: Sequence[float], parents: Sequence[int]) -> array.array[float]:
+    """Return each node's own part of numbers that add up along the tree."""
+    own = array.array("d", totals)
+    for total, parent in zip(totals, parents, strict=True):
+        if parent >= 0:
+            own[parent] -= total
+    return own
+
+
+def _errors(errors: Any, distortions: Any, waits: Any) -> dict[str, Any]:
+    """Return the columns of errors: squares of 95 % half-widths, which add up, and shared errors, which do, too."""
+    pc = library("pyarrow.compute")
+    error = arrow_column(errors, "d")
+    distortion = pc.max_element_wise(arrow_column(distortions, "d"), 0.0)  # differences of sums may be less
+    square = pc.subtract(pc.multiply(error, error), pc.multiply(distortion, distortion))
+    return {
+        "own_square": _rounded_up(pc.max_element_wise(square, 0.0)),
+        "own_distortion": _rounded_up(distortion),
+        "wait_square": _rounded_up(pc.multiply(arrow_column(waits, "d"), 4.0)),
+    }
+
+
+def _rounded_up(values: Any) -> Any:
+    """Return numbers as float32 with 5 bits of mantissa, which take less space; never less than given."""
+    pa, pc = library("pyarrow"), library("pyarrow.compute")
+    bits = pc.min_element_wise(values, 3e38).cast(pa.float32(), safe=False).view(pa.int32())
+    return pc.bit_wise_and(pc.add(bits, _BELOW), pa.scalar(_MASK, pa.int32())).cast(pa.int32()).view(pa.float32())

@@ -1,0 +1,201 @@
+"""Datasets on the command line: a folder wherever a file goes."""
+
+import json
+
+import pytest
+
+from seismo.model import Builder, merge, read
+
+pytest.importorskip("duckdb", reason="datasets need DuckDB")
+pytest.importorskip("pyarrow", reason="datasets need PyArrow")
+
+
+@pytest.fixture
+def files(make, tmp_path):
+    for seed in range(4):
+        make(seed).save(tmp_path / f"{seed}.seismo")
+    return [f"{seed}.seismo" for seed in range(4)]
+
+
+@pytest.fixture
+def folder(seismo, files):
+    assert seismo("export", *files[:2], "-f", "dataset", "-o", "ds", "--label", "version=1")[0] == 0
+    assert seismo("export", *files[2:], "-f", "dataset", "-o", "ds", "--label", "version=2")[0] == 0
+    return "ds"
+
+
+def test_export_goes_on_after_a_file_that_cannot_be_read(seismo, files, tmp_path):
+    (tmp_path / "bad.seismo").write_bytes(b"x")
+    words = (files[0], "bad.seismo", "none.seismo", files[0], files[1])
+    status, _, errors = seismo("export", *words, "-f", "dataset", "-o", "ds")
+    bad, none, twice, last = errors.splitlines()
+    assert status == 2
+    assert bad.startswith("seismo: bad.seismo: left out: ")
+    assert none.startswith("seismo: none.seismo: left out: there is no such file")
+    assert twice == "seismo: 0.seismo: it is in the dataset already"
+    assert last == "seismo: 2 of 5 recordings appended to ds"
+    assert seismo("export", *files, "-f", "dataset", "-o", "ds")[0] == 0
+
+
+def test_report_of_a_dataset_has_the_numbers_of_a_merge(seismo, folder, files):
+    assert seismo("merge", *files, "-o", "all.seismo")[0] == 0
+    status, text, _ = seismo("report", folder, "--limit", "0")
+    other = seismo("report", "all.seismo", "--limit", "0")[1]
+    assert status == 0
+
+    def table(text):
+        part = text.partition("Functions by own time")[2].partition("\n\n")[0]
+        return [line.partition("  m")[2] for line in part.splitlines()[2:]]
+
+    assert table(text)
+    assert table(text) == table(other)
+    assert "4 processes" in text
+
+
+def test_idle_threads_are_left_out_as_of_a_merge(seismo, tmp_path):
+    names = []
+    for pid in range(3):
+        b = Builder()
+        process = b.process(pid, start_ns=10**18 + pid)
+        main, worker = b.thread(process, "MainThread", main=1), b.thread(process, "worker")
+        b.node(-1, main, b.function("app", "main", "app.py", 1), calls=1, own_ns=10**6)
+        loop = b.node(-1, worker, b.function("app", "loop", "app.py", 9), calls=1, own_ns=10**6)
+        get = b.function("_queue", "SimpleQueue.get", kind=1)
+        b.node(loop, worker, get, calls=5, own_ns=10**9, wait_ns=10**9)
+        names.append(f"{pid}.seismo")
+        b.build({"recorder": "calltree"}).save(tmp_path / names[-1])
+    assert seismo("export", *names, "-f", "dataset", "-o", "ds")[0] == 0
+    assert seismo("merge", *names, "-o", "all.seismo")[0] == 0
+    mine, theirs = (seismo("report", name)[1] for name in ("ds", "all.seismo"))
+    assert "3.00 s idle" in mine.splitlines()[0]
+    assert mine.splitlines()[0] == theirs.splitlines()[0]
+    assert "3 threads waited for work" in theirs
+    assert "waited for work" not in mine
+
+
+def test_pages_and_info_work_on_a_dataset(seismo, folder, tmp_path):
+    assert seismo("report", folder, "--html", "page.html")[0] == 0
+    assert (tmp_path / "page.html").stat().st_size > 10_000
+    assert "4 processes" in seismo("info", folder)[1]
+    status, _, errors = seismo("report", folder, "--thread", "MainThread")
+    assert (status, "the threads of a dataset are summed" in errors) == (2, True)
+    assert seismo("info", folder, "--verify") == (0, "4 recordings are whole, 0 problems\n", "")
+
+
+def test_merge_writes_one_recording_of_the_distinct_paths(seismo, folder, files, tmp_path):
+    assert seismo("merge", folder, "--engine", "duckdb", "-o", "sum.seismo")[0] == 0
+    found, whole = read(tmp_path / "sum.seismo"), merge(read(tmp_path / name) for name in files)
+    counts = [{row.qualname: row.calls for row in one.functions if row.calls} for one in (found, whole)]
+    assert counts[0] == counts[1]
+    assert {"errors-dropped"} <= {row.kind for row in found.losses}
+    status, _, errors = seismo("merge", *files, "--engine", "duckdb", "-o", "other.seismo")
+    assert (status, "--engine applies to datasets only" in errors) == (2, True)
+    assert "a dataset goes with no other file" in seismo("merge", folder, files[0], "-o", "other.seismo")[2]
+
+
+def test_diff_by_a_label(seismo, folder, files):
+    status, text, _ = seismo("diff", folder, "--by", "label=version")
+    assert status == 0
+    separate = seismo("diff", "--old", *files[:2], "--new", *files[2:])[1]
+
+    def changed(text):
+        return text.partition("Changed in calls")[2].partition("Changed in own time")[0]
+
+    assert changed(text)
+    assert changed(text) == changed(separate)
+    assert seismo("diff", folder, "--by", "label=version", "--old", "2", "--new", "1")[0] == 0
+    for words, problem in (
+        (("--by", "version"), "name a label"),
+        (("--by", "label=vers"), "no recording has the label 'vers'"),
+        (("--by", "label=version", "--old", "3"), "two values of the label"),
+        (("--by", "label=version", "--old", "1"), "two values of the label"),
+    ):
+        status, _, errors = seismo("diff", folder, *words)
+        assert (status, problem in errors) == (2, True), errors
+
+
+def test_query_reads_the_dataset_and_nothing_else(seismo, folder, files, tmp_path):
+    whole = merge(read(tmp_path / name) for name in files)
+    sql = "select f.qualname, sum(calls)::bigint as calls from calls_by_path join functions f using (function) "
+    sql += "group by all"
+    status, text, _ = seismo("query", folder, sql, "--format", "json")
+    assert status == 0
+    found = {row["qualname"]: row["calls"] for row in json.loads(text) if row["calls"]}
+    assert found == {row.qualname: row.calls for row in whole.functions if row.calls}
+    rows = json.loads(
+        seismo("query", folder, "select distinct labels['version'] as v from processes order by v", "--format", "json")[
+            1
+        ]
+    )
+    assert rows == [{"v": "1"}, {"v": "2"}]
+    tables = seismo("query", folder, "--tables")[1]
+    assert "calls_by_path" in tables
+    (tmp_path / "secret.csv").write_text("a\n1\n")
+    for wrong, problem in (
+        (f"select * from '{tmp_path / 'secret.csv'}'", "neither files nor the network"),
+        (f"copy functions to '{tmp_path / 'ds' / 'x.parquet'}'", "only queries are run"),
+        ("select * from calls_by_pth", "did you mean calls_by_path"),
+        ("select * from calls_between(1, 2)", "a dataset has no calls in time"),
+    ):
+        status, _, errors = seismo("query", folder, wrong)
+        assert (status, problem in errors) == (2, True), errors
+    assert "a dataset goes with no other file" in seismo("query", folder, files[0], "select 1")[2]
+
+
+def test_report_by_groups_names_functions_and_escapes_names(seismo, tmp_path):
+    for task in range(30):
+        b = Builder()
+        thread = b.thread(b.process(task, start_ns=task, host="h\x1b[31m"), "main", main=1)
+        root = b.node(-1, thread, b.function("app", "work", "app.py", 1), calls=1, own_ns=10**6 + task)
+        if task == 7:
+            b.node(root, thread, b.function("app", "retry\x1b[31m", "app.py", 9), calls=40, own_ns=10**7)
+        b.build({"recorder": "calltree"}).save(tmp_path / f"t{task}.seismo")
+        label = f"task=t{task}\x1b[0m"
+        assert seismo("export", f"t{task}.seismo", "-f", "dataset", "-o", "ds", "--label", label)[0] == 0
+    status, text, _ = seismo("report", "ds", "--by", "task")
+    assert status == 0
+    assert "\x1b" not in text
+    spread, _, why = text.partition("What explains the slowest 3 of 30")
+    assert "app:work  app.py:1" in spread
+    first = why.splitlines()[why.splitlines().index(next(line for line in why.splitlines() if "explains" in line)) + 1]
+    assert first.endswith("x1b[31m  app.py:9")
+    assert first.split()[0] == "100"
+    assert "there are 1 groups" in seismo("report", "ds", "--by", "host")[2]
+    assert "--by cannot be 'hots'" in seismo("report", "ds", "--by", "hots")[2]
+    assert "--by cannot be 'host'" in seismo("report", "t1.seismo", "--by", "host")[2]
+    assert "--html does not go with --by task" in seismo("report", "ds", "--by", "task", "--html", "x.html")[2]
+    assert "no recording has the label '?'" in seismo("report", "ds", "--by", "label:\udc80")[2]
+    (tmp_path / "ds").rename(tmp_path / "d\udc80")
+    assert "whose name is not UTF-8" in seismo("report", "d\udc80")[2]
+
+
+def test_mistakes_of_export(seismo, files, folder):
+    for words, problem in (
+        ((files[0], "-f", "dataset"), "the folder of the dataset is not named"),
+        ((files[0], "-f", "dataset", "-o", "d", "--label", "x"), "--label cannot be 'x'"),
+        ((files[0], "-f", "dataset", "-o", "d", "--from", "1s"), "--from does not go with -f dataset"),
+        ((files[0], "-o", "x.pstats", "--label", "a=b"), "--label applies to datasets only"),
+        ((*files, "-o", "x.pstats"), "one file is enough"),
+        ((folder, "-f", "dataset", "-o", "d"), "this is a dataset, not a recording"),
+        ((files[0], "-f", "dataset", "-o", files[1]), "this is a file"),
+    ):
+        status, _, errors = seismo("export", *words)
+        assert (status, problem in errors) == (2, True), errors
+    status, _, errors = seismo("report", ".")
+    assert (status, "this is a folder, not a recording" in errors) == (2, True)
+
+
+def test_without_pyarrow_the_command_that_installs_it_is_given(seismo, files, monkeypatch):
+    import importlib
+
+    from seismo.dataset import schema
+
+    schema.library.cache_clear()
+
+    def absent(name):
+        raise ImportError(name)
+
+    monkeypatch.setattr(importlib, "import_module", absent)
+    status, _, errors = seismo("export", files[0], "-f", "dataset", "-o", "ds")
+    assert (status, "datasets need PyArrow, which is not installed" in errors) == (2, True)
+    assert "install" in errors

@@ -1,0 +1,167 @@
+"""What is wrong with a part of a dataset is a sentence, and the rest goes on."""
+
+import json
+
+import pytest
+
+from seismo.errors import RecordingError
+
+pytest.importorskip("duckdb", reason="datasets need DuckDB")
+pa = pytest.importorskip("pyarrow", reason="datasets need PyArrow")
+parquet = pytest.importorskip("pyarrow.parquet", reason="datasets need PyArrow")
+
+from seismo.dataset import Dataset, append, is_dataset  # noqa: E402
+
+
+@pytest.fixture
+def folder(make, tmp_path):
+    append(tmp_path / "ds", [make(seed, paths=300) for seed in range(3)])
+    return tmp_path / "ds"
+
+
+def recording_with_most(folder):
+    return max(folder.glob("recordings/*"), key=lambda path: (path / "calls_by_path.parquet").stat().st_size)
+
+
+def left(folder, problem):
+    """The calls of what is left. `problem` is a part of the sentence, which is in the losses, too."""
+    with Dataset(folder) as dataset:
+        found = dataset.read()
+        assert [text for text in dataset.problems if problem in text], dataset.problems
+        assert len(dataset.recordings) == 2
+        assert any(problem in row.detail for row in found.losses)
+        return sum(found.functions["calls"])
+
+
+def calls(make, folder, without):
+    """The calls of all recordings but one, whose folder is given."""
+    calls = parquet.read_table(without / "calls_by_function.parquet", columns=["calls"])["calls"].to_pylist()
+    return sum(sum(make(seed, paths=300).functions["calls"]) for seed in range(3)) - sum(calls)
+
+
+def test_a_file_that_is_cut_short(make, folder):
+    one = recording_with_most(folder)
+    rest = calls(make, folder, one)
+    path = one / "calls_by_path.parquet"
+    path.write_bytes(path.read_bytes()[:-100])
+    assert left(folder, "calls_by_path.parquet is cut short") == rest
+
+
+def damaged(folder, column, offset):
+    """Overwrite bytes of a column of a file of calls, from `offset` on. Return the recording's folder."""
+    one = recording_with_most(folder)
+    path = one / "calls_by_path.parquet"
+    group = parquet.read_metadata(path).row_group(0)
+    (start,) = [
+        group.column(i).data_page_offset for i in range(group.num_columns) if group.column(i).path_in_schema == column
+    ]
+    data = bytearray(path.read_bytes())
+    data[start + offset : start + offset + 50] = b"\xff" * 50
+    path.write_bytes(data)
+    return one
+
+
+def test_a_file_that_is_damaged_inside(make, folder):
+    rest = calls(make, folder, damaged(folder, "calls", 0))
+    assert left(folder, "calls_by_path.parquet is damaged") == rest
+
+
+def test_damage_that_changes_numbers_only_is_found_by_the_checksums(make, folder):
+    rest = calls(make, folder, damaged(folder, "own_ns", 1000))
+    with Dataset(folder) as dataset:
+        assert dataset.verify()
+        assert any("calls_by_path.parquet is damaged" in text for text in dataset.problems)
+        assert sum(dataset.read().functions["calls"]) == rest
+
+
+def test_a_file_of_other_columns(make, folder):
+    one = recording_with_most(folder)
+    rest = calls(make, folder, one)
+    parquet.write_table(pa.table({"x": [1]}), one / "calls_by_path.parquet")
+    assert left(folder, "lacks the column process") == rest
+
+
+def test_a_recording_of_a_later_schema(make, folder):
+    one = recording_with_most(folder)
+    rest = calls(make, folder, one)
+    table = parquet.read_table(one / "recordings.parquet")
+    later = table.set_column(1, table.schema.field(1), pa.array([7], pa.int32()))
+    parquet.write_table(later, one / "recordings.parquet")
+    assert left(folder, "it has schema 7, and this seismo reads 1") == rest
+
+
+def test_a_recording_that_is_half_copied(make, folder):
+    one = recording_with_most(folder)
+    rest = calls(make, folder, one)
+    (one / "recordings.parquet").unlink()
+    assert left(folder, "it has no recordings.parquet") == rest
+
+
+def test_paths_that_are_gone_are_counted(make, folder):
+    for path in folder.glob("paths/*"):
+        path.unlink()
+    with Dataset(folder) as dataset:
+        found = dataset.read()
+    assert sum(found.functions["calls"]) == 0
+    (loss,) = [row for row in found.losses if row.kind == "dataset-left-out"]
+    assert loss.count == sum(sum(make(seed, paths=300).functions["calls"]) for seed in range(3))
+    assert "paths that the dataset lacks" in loss.detail
+    assert [one.added for one in append(folder, [make(3, paths=300)])] == [True]
+
+
+def test_a_damaged_file_of_paths_is_no_end(make, folder):
+    for path in folder.glob("paths/*"):
+        path.write_bytes(b"PAR1 nothing PAR1")
+    with Dataset(folder) as dataset:
+        assert sum(dataset.read().functions["calls"]) == 0
+        assert any("paths" in text and "damaged" in text for text in dataset.problems)
+    assert [one.added for one in append(folder, [make(3, paths=300)])] == [True]
+
+
+def test_what_is_no_dataset(make, tmp_path):
+    assert not is_dataset(tmp_path)
+    with pytest.raises(RecordingError, match="this folder is no dataset"):
+        Dataset(tmp_path)
+    append(tmp_path / "ds", [])
+    with pytest.raises(RecordingError, match="no recording was appended yet"):
+        Dataset(tmp_path / "ds")
+    for text, problem in (
+        (json.dumps({"schema": 2}), "has schema 2, and this seismo reads 1"),
+        ("{", "marker cannot be read"),
+    ):
+        (tmp_path / "ds" / "seismo-dataset.json").write_text(text)
+        with pytest.raises(RecordingError, match=problem):
+            Dataset(tmp_path / "ds")
+        with pytest.raises(RecordingError, match=problem):
+            append(tmp_path / "ds", [make(1)])
+
+
+def test_kinds_are_not_mixed_in_a_sum(make, tmp_path):
+    from seismo.model import Builder
+
+    b = Builder()
+    b.line(b.function("m", "f", "m.py", 1), 2)
+    append(tmp_path / "ds", [make(1), b.build({"recorder": "coverage"})])
+    with (
+        Dataset(tmp_path / "ds") as dataset,
+        pytest.raises(RecordingError, match="calls and coverage cannot be merged"),
+    ):
+        dataset.read()
+
+
+def test_recordings_that_cannot_be_read_are_left_out(make, tmp_path):
+    make(1).save(tmp_path / "good.seismo")
+    (tmp_path / "bad.seismo").write_bytes(b"nothing")
+    data = (tmp_path / "good.seismo").read_bytes()
+    (tmp_path / "later.seismo").write_bytes(data[:8] + b"\x09\x00" + data[10:])
+    make(2).save(tmp_path / "cut.seismo")
+    cut = (tmp_path / "cut.seismo").read_bytes()
+    (tmp_path / "cut.seismo").write_bytes(cut[:-40])
+    names = ("good", "bad", "later", "cut", "none")
+    good, bad, later, half, none = append(tmp_path / "ds", [tmp_path / f"{name}.seismo" for name in names])
+    assert (good.added, half.added) == (True, True)
+    assert [bad.added, later.added, none.added] == [False] * 3
+    assert "newer seismo" in later.remark
+    assert "cannot be opened" in none.remark
+    with Dataset(tmp_path / "ds") as dataset:
+        assert "truncated" in {row.kind for row in dataset.read().losses}

@@ -1,0 +1,101 @@
+"""How times spread over groups, and which functions explain that some are slow."""
+
+import random
+
+import pytest
+
+from seismo.errors import UsageError
+from seismo.model import Builder
+
+pytest.importorskip("duckdb", reason="datasets need DuckDB")
+pytest.importorskip("pyarrow", reason="datasets need PyArrow")
+
+from seismo.dataset import Dataset, append, explain, spread
+
+TASKS = 200
+
+
+def tasks(seed, branch="retry", slow=1):
+    """A recording with a process for each task: each calls the same 12 functions, one takes another branch, too.
+
+    Times vary by a tenth from task to task, and two functions by a half.
+    """
+    some = random.Random(seed)
+    b = Builder()
+    stragglers = some.sample(range(TASKS), slow)
+    for task in range(TASKS):
+        process = b.process(1000 + task, host=f"h{task % 4}", start_ns=10**18 + task)
+        thread = b.thread(process, "MainThread", main=1)
+        root = b.node(-1, thread, b.function("app", "task", "app.py", 1), calls=1, own_ns=10_000)
+        for i in range(12):
+            own = max(0.0, some.gauss(1, 0.5 if i < 2 else 0.1)) * 100_000
+            b.node(root, thread, b.function("app", f"step{i}", "app.py", 10 + i), calls=some.randint(9, 11), own_ns=own)
+        if task in stragglers:
+            b.node(
+                root,
+                thread,
+                b.function("app", branch, "app.py", 99),
+                calls=40,
+                own_ns=2_000_000 * some.uniform(0.5, 1.5),
+            )
+    return b.build({"recorder": "calltree"})
+
+
+def test_a_planted_straggler_is_named_first_twenty_times(tmp_path):
+    first = []
+    for seed in range(20):
+        append(tmp_path / f"ds{seed}", [tasks(seed)])
+        with Dataset(tmp_path / f"ds{seed}") as dataset:
+            found = explain(dataset, "process")
+        first.append(found.functions[0].qualname)
+        assert found.functions[0].is_sure
+        assert (len(found.slow), found.rest) == (20, 180)
+        assert found.functions[0].groups == 1
+        assert found.functions[0].rest_calls == 0
+    assert first == ["retry"] * 20
+
+
+def test_the_parts_add_up_to_all_that_the_slow_have_more(tmp_path):
+    append(tmp_path / "ds", [tasks(1, slow=5)])
+    with Dataset(tmp_path / "ds") as dataset:
+        found = explain(dataset, "process", limit=100)
+    assert sum(row.part for row in found.functions) == pytest.approx(1)
+    assert found.functions[0].slow_own > 5 * found.functions[1].slow_own - found.functions[1].rest_own
+
+
+def test_equal_groups_have_nothing_to_explain(tmp_path):
+    b = Builder()
+    for pid in range(10):
+        thread = b.thread(b.process(pid, start_ns=pid), "main", main=1)
+        b.node(-1, thread, b.function("m", "f", "m.py", 1), calls=3, own_ns=1000)
+    append(tmp_path / "ds", [b.build({"recorder": "calltree"})])
+    with Dataset(tmp_path / "ds") as dataset:
+        assert explain(dataset, "process").functions == []
+
+
+def test_a_spread_counts_groups_without_the_function_as_0(tmp_path):
+    for group, own in enumerate([100, 200, 300, 400]):
+        b = Builder()
+        thread = b.thread(b.process(group, start_ns=group), "main", main=1)
+        b.node(-1, thread, b.function("m", "often", "m.py", 1), calls=group + 1, own_ns=own)
+        if group == 3:
+            b.node(-1, thread, b.function("m", "rare", "m.py", 9), calls=7, own_ns=50)
+        append(tmp_path / "ds", [b.build({"recorder": "calltree"})], {"n'": str(group), "task": f"t{group}"})
+    with Dataset(tmp_path / "ds") as dataset:
+        for by in ("process", "task", "label:n'"):
+            count, (often, rare) = spread(dataset, by)
+            assert (count, often.own, often.calls) == (4, (100, 200, 400, 400), (1, 2, 4, 4))
+            assert (rare.groups, rare.own, rare.calls) == (1, (0, 0, 50, 50), (0, 0, 7, 7))
+
+
+def test_what_cannot_be_a_group(make, tmp_path):
+    append(tmp_path / "ds", [make(seed) for seed in range(3)], {"version": "1"})
+    with Dataset(tmp_path / "ds") as dataset:
+        with pytest.raises(UsageError, match="did you mean host"):
+            spread(dataset, "hots")
+        with pytest.raises(UsageError, match="no recording has the label 'vesion'"):
+            spread(dataset, "label:vesion")
+        with pytest.raises(UsageError, match="there are 1 groups, and 3 are the fewest"):
+            explain(dataset, "label:version")
+        with pytest.raises(UsageError, match="--label task=NAME"):
+            explain(dataset, "task")
