@@ -211,7 +211,7 @@ def _ms(paper: Paper, ns: float) -> str:
 def _name(row: Any) -> str:
     from seismo.report.words import function_name, location
 
-    return f"{function_name(row.kind, row.module, row.qualname)}  {location(row.kind, row.file, row.line)}".strip()
+    return f"{function_name(row.kind, row.module, row.qualname)}  {location(row.file, row.line)}".strip()
 
 
 def _write_rows(paper: Paper, heads: Sequence[str], rows: Sequence[Sequence[str]], names: Iterable[str]) -> None:

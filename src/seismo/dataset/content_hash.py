@@ -11,7 +11,7 @@ import sys
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from seismo.model.recording import KEY
+from seismo.model.columns import KEY
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

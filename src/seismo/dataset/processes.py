@@ -6,8 +6,8 @@ from bisect import bisect_left
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from seismo.model.lines.tables import ints
-from seismo.model.recording import Recording, Tables
+from seismo.model.columns import Tables, ints
+from seismo.model.recording import Recording
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,9 +18,9 @@ def by_process(recording: Recording) -> Iterator[tuple[dict[str, Any], Recording
 
     The row is empty for a recording without a process.
     """
-    from seismo.model.combine import _rows
+    from seismo.model.columns import named_rows
 
-    rows = _rows(recording, "processes")
+    rows = named_rows(recording, "processes")
     if len(rows) <= 1:
         yield rows[0] if rows else {}, recording
         return

@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any
 from seismo import progress
 from seismo.dataset.files import arrow_column
 from seismo.dataset.schema import KEYS, TABLES, sum_of, sums
-from seismo.model.combine import _check_kinds, _merge_meta, _table, _Texts
+from seismo.model.columns import KEY, SCHEMA, Columns, Tables, Texts, columns_of, columns_of_named, empty, ints
+from seismo.model.combine import _check_kinds, _merge_meta
 from seismo.model.enums import OBJECT_AT_MOST, TYPE_AT_MOST
-from seismo.model.lines.tables import OF_FUNCTIONS, PLACES, block, columns_of, empty, ints
-from seismo.model.recording import KEY, SCHEMA, Columns, Recording, Tables
+from seismo.model.lines.merge import OF_FUNCTIONS, PLACES, block
+from seismo.model.recording import Recording
 from seismo.model.table import Strings
 from seismo.query.sql_tables import quoted
 
@@ -125,7 +126,7 @@ class _Reduction:
         if len(kinds) == 1:
             self.meta.setdefault("recorder", *kinds)
         _check_kinds([Recording({}, Strings.of([""]), {"recorder": kind}) for kind in sorted(kinds)])
-        self.texts = _Texts()
+        self.texts = Texts()
         self.functions: dict[int, int] = {}
         self.losses: list[dict[str, Any]] = []
 
@@ -153,7 +154,7 @@ class _Reduction:
         rows = self._dicts("functions", f" where function in ({' union '.join(used)})")
         rows.sort(key=lambda row: [row[name] for name in KEY])
         self.functions = {row["function"]: number for number, row in enumerate(rows)}
-        return _table("functions", [{**row, "code_bytes": 0} for row in rows], self.texts)
+        return columns_of_named("functions", [{**row, "code_bytes": 0} for row in rows], self.texts)
 
     def _threads(self) -> Tables:
         processes = self._dicts("processes", f"{self._only} order by start_ns, process")
@@ -166,7 +167,7 @@ class _Reduction:
         mains = [bool(row["main"]) for row in threads]
         self._main = [mains.index(main) if main in mains else 0 for main in (False, True)]
         rows = {"processes": processes, "threads": threads}
-        return {kind: _table(kind, rows[kind], self.texts) for kind in rows}
+        return {kind: columns_of_named(kind, rows[kind], self.texts) for kind in rows}
 
     def _paths(self) -> Any:
         """Return the distinct paths on main threads and on others, with their sums, parents first."""
@@ -309,7 +310,7 @@ class _Reduction:
 
     def _losses(self) -> Columns:
         found = [{**row, "thread": -1} for row in self._summed("losses")]
-        return _table("losses", [*found, *self.losses, *map(_loss, self._dataset.problems)], self.texts)
+        return columns_of_named("losses", [*found, *self.losses, *map(_loss, self._dataset.problems)], self.texts)
 
 
 def _site(row: dict[str, Any]) -> tuple[int, int, int, int]:

@@ -10,8 +10,8 @@ import importlib
 from typing import Any
 
 from seismo.errors import UsageError, install_command
-from seismo.model.lines.tables import PLACES
-from seismo.model.recording import SCHEMA as OF_FILES
+from seismo.model.columns import SCHEMA as OF_FILES
+from seismo.model.lines.merge import PLACES
 
 VERSION = 1
 MARKER = "seismo-dataset.json"  # makes a folder a dataset

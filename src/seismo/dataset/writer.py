@@ -17,9 +17,10 @@ from seismo.dataset.processes import by_process
 from seismo.dataset.schema import MARKER, RECORDINGS, TABLES, VERSION, library
 from seismo.dataset.shared import Known
 from seismo.errors import RecordingError, SeismoError, UsageError
-from seismo.model.combine import _rows, problem_losses
+from seismo.model.columns import named_rows
+from seismo.model.combine import problem_losses
 from seismo.model.enums import TYPE_AT_MOST, TYPE_ESTIMATED
-from seismo.model.lines.tables import PLACES
+from seismo.model.lines.merge import PLACES
 from seismo.model.recording import read
 
 if TYPE_CHECKING:
@@ -190,16 +191,16 @@ class _Tables:
         meta = json.dumps(recording.meta, sort_keys=True, default=str)
         self._rows("recordings", [{"schema": VERSION, "kind": recording.kind, "meta": meta}])
         functions = content_hash.of_functions(recording)
-        self._known.add_functions(dict(zip(functions, _rows(recording, "functions"), strict=True)))
+        self._known.add_functions(dict(zip(functions, named_rows(recording, "functions"), strict=True)))
         numbers = content_hash.numbers(key for key, _, _ in parts)
         self._rows("processes", ({**row, "process": of} for of, (_, row, _) in zip(numbers, parts, strict=True) if row))
         for process, (_, _, part) in zip(numbers, parts, strict=True):
             self._calls(part, process, functions)
         process = numbers[0] if len(parts) == 1 else 0
-        self._rows("losses", ({**row, "process": process} for row in _rows(recording, "losses")))
+        self._rows("losses", ({**row, "process": process} for row in named_rows(recording, "losses")))
         hashes = [*content_hash.numbers(functions), 0]  # the last is that of no function, -1
         for kind in PLACES:
-            rows = _rows(recording, kind)
+            rows = named_rows(recording, kind)
             self._rows(kind, ({**row, "function": hashes[row.get("function", -1)]} for row in rows))
         self._contexts(recording, hashes)
         self._births(recording, hashes, functions)
@@ -207,7 +208,7 @@ class _Tables:
     def _calls(self, part: Recording, process: int, functions: list[bytes]) -> None:
         """Write the threads and calls of a process."""
         pc = library("pyarrow.compute")
-        threads = enumerate(_rows(part, "threads"))
+        threads = enumerate(named_rows(part, "threads"))
         self._rows("threads", ({**row, "thread": thread, "process": process} for thread, row in threads))
         nodes, times = part._raw["nodes"], part._estimated
         if not len(nodes["id"]):
@@ -254,7 +255,7 @@ class _Tables:
         places = [
             [
                 (hashes[row["function"]], row[line], row[to_line] if kind == "arcs" else 0)
-                for row in _rows(recording, kind)
+                for row in named_rows(recording, kind)
             ]
             for kind, line, to_line in kinds
         ]
@@ -264,19 +265,19 @@ class _Tables:
 
     def _births(self, recording: Recording, hashes: list[int], functions: list[bytes]) -> None:
         """Write types, objects by type, line and path, and how long they lived."""
-        types = _rows(recording, "types")
+        types = named_rows(recording, "types")
         for row in types:
             row["type_flags"] = row["flags"] & ~(TYPE_ESTIMATED | TYPE_AT_MOST)
             row |= {"type_module": row["module"], "type_name": row["name"]}
         self._rows("types", types)
-        objects = _rows(recording, "objects")
+        objects = named_rows(recording, "objects")
         paths = [*content_hash.numbers(content_hash.of_paths(recording, functions).paths if objects else ()), 0]
         objects = [
             {**types[row["type"]], **row, "function": hashes[row["function"]], "path_hash": paths[row["node"]]}
             for row in objects
         ]
         self._rows("births", objects)
-        self._rows("lifetimes", ({**objects[row["object"]], **row} for row in _rows(recording, "lifetimes")))
+        self._rows("lifetimes", ({**objects[row["object"]], **row} for row in named_rows(recording, "lifetimes")))
 
 
 def own_parts(totals: Sequence[float], parents: Sequence[int]) -> array.array[float]:
