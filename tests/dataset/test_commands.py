@@ -133,7 +133,7 @@ def test_query_reads_the_dataset_and_nothing_else(seismo, folder, files, tmp_pat
     (tmp_path / "secret.csv").write_text("a\n1\n")
     for wrong, problem in (
         (f"select * from '{tmp_path / 'secret.csv'}'", "neither files nor the network"),
-        (f"copy functions to '{tmp_path / 'ds' / 'x.parquet'}'", "only queries are run"),
+        (f"copy functions to '{tmp_path / 'ds' / 'x.parquet'}'", "only queries can be run"),
         ("select * from calls_by_pth", "did you mean calls_by_path"),
         ("select * from calls_between(1, 2)", "a dataset has no calls in time"),
     ):
