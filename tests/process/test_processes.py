@@ -304,7 +304,7 @@ def test_settings_arrive_as_they_were_given(recorder, name, value):
     ["", "{", "[]", "{} x", '{"recorders": 3}', '{"recorders": {"cover": 3}}', "\0", '{"recorders": {}, "heir": '],
 )
 def test_what_is_no_settings_is_refused(text):
-    with pytest.raises(ValueError, match="not JSON|cannot be read|Expecting"):
+    with pytest.raises(ValueError, match=r"not JSON|cannot be read|Expecting"):
         exit_and_exec.unpack(f"{text}\n/folder")
 
 
