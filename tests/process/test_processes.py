@@ -117,7 +117,7 @@ for _ in range(2):
 for _ in range(10):
     after()
 _core.flush()
-_core.cover_flush()
+_core.flush("coverage")
 if sys.argv[1:]:
     os.kill(os.getpid(), signal.SIGKILL)
 """
