@@ -68,7 +68,8 @@ static void parent(void) {
         forks.forking = sm_tstate_frame(sm_tstate_unchecked());
         forks.looks = MOST_LOOKS;
     }
-    (void)Py_AddPendingCall(look, NULL); /* allowed without the GIL */
+    if (Py_AddPendingCall(look, NULL) < 0 && gil) /* allowed without the GIL */
+        go_on(__atomic_exchange_n(&forks.over, 0, __ATOMIC_ACQ_REL));
 }
 
 static void child(void) {

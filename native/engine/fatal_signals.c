@@ -19,7 +19,8 @@
  * which the file states, unless a recording is being ended.
  *
  * Process 1 ignores signals without a handler, so nothing is done there. The guard (base/worker.h) does not run during
- * a fork, nor in the child before its recording begins. A signal then kills at once. */
+ * a fork, nor until os.fork has returned (compat/forks.c): the forking thread ends the recordings then. A second signal
+ * before it returns, or one in a child before its recording begins, kills at once. */
 #include "engine/fatal_signals.h"
 
 #include <Python.h>
@@ -51,6 +52,7 @@ static struct {
     bool armed;
     bool queued; /* atomic: the main thread has a pending call */
     bool busy;   /* atomic: a recording is being ended */
+    bool away;   /* atomic: the guard is not back from a fork; a pending call, which starts it, is on its way */
     int forking; /* atomic: number of forking threads */
     int number;  /* atomic: the signal that kills the process, or 0 */
     pid_t owner;
@@ -78,13 +80,15 @@ static void set_default(int number) {
 }
 
 static void handler(int number) {
-    int saved_errno = errno, none = 0;
+    int saved_errno = errno, before = 0;
     bool ours = getpid() == ending.owner;
     if (ours)
-        __atomic_compare_exchange_n(&ending.number, &none, number, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+        __atomic_compare_exchange_n(&ending.number, &before, number, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     bool guarded = ours && sm_worker_runs(&guard);
-    if (!guarded && !(ours && __atomic_load_n(&ending.forking, __ATOMIC_RELAXED) != 0)) {
+    bool forks = ours && (__atomic_load_n(&ending.forking, __ATOMIC_RELAXED) != 0 ||
+                          (__atomic_load_n(&ending.away, __ATOMIC_RELAXED) && before == 0));
+    if (!guarded && !forks) {
         set_default(number);
         raise(number);
     } else if (guarded) {
@@ -174,12 +178,13 @@ static void work(sm_worker *self, uintptr_t run) {
 }
 
 static void start(void) {
-    if (sm_worker_runs(&guard) || !ending.armed)
-        return;
-    ending.queued = ending.busy = false;
-    ending.number = 0;
-    ending.owner = getpid();
-    (void)sm_worker_start(&guard);
+    if (ending.armed && !sm_worker_runs(&guard)) {
+        ending.queued = ending.busy = false;
+        ending.owner = getpid();
+        (void)sm_worker_start(&guard);
+    }
+    if (__atomic_exchange_n(&ending.away, false, __ATOMIC_SEQ_CST) && signal_that_ends_us() != 0)
+        finish();
 }
 
 static void before_fork(void) {
@@ -197,7 +202,8 @@ static void before_fork(void) {
 
 static bool parent_forked(void) {
     sm_worker_after_fork(&guard);
-    __atomic_fetch_sub(&ending.forking, 1, __ATOMIC_RELAXED);
+    __atomic_store_n(&ending.away, ending.armed && sm_holds_gil(), __ATOMIC_RELAXED);
+    __atomic_fetch_sub(&ending.forking, 1, __ATOMIC_SEQ_CST);
     if (signal_that_ends_us() != 0) {
         if (sm_holds_gil())
             finish();
@@ -208,7 +214,8 @@ static bool parent_forked(void) {
 
 static void child_forked(void) {
     sm_worker_forked(&guard);
-    ending.forking = 0;
+    ending.forking = ending.number = 0;
+    ending.away = false;
     memset(ending.end, 0, sizeof ending.end); /* the child has none of the parent's recordings */
 }
 

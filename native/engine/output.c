@@ -6,10 +6,29 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/hash.h"
 #include "base/time.h"
 
 static uint64_t put_text(sm_output *output, const char *text) {
     return text == NULL ? 0 : sm_writer_string(output->writer, text, strlen(text));
+}
+
+typedef struct {
+    uint64_t key; /* the hash of the text */
+    const char *text;
+    uint64_t number;
+} shared_text;
+
+/* Write a text that many functions have in common only once. It is kept: it must live as long as the process. */
+static uint64_t put_shared(sm_output *output, const char *text) {
+    uint64_t hash = sm_hash_text(SM_HASH_START, text);
+    shared_text *entry = sm_map_make(&output->texts, hash + (hash == 0), sizeof *entry, 64);
+    if (entry != NULL && entry->number != 0 && strcmp(entry->text, text) == 0)
+        return entry->number;
+    uint64_t number = put_text(output, text);
+    if (entry != NULL)
+        *entry = (shared_text){entry->key, text, number};
+    return number;
 }
 
 bool sm_output_open(sm_output *output, sm_writer *writer, bool whole, const sm_about *about) {
@@ -32,6 +51,7 @@ void sm_output_close(sm_output *output) {
     if (output->writer != NULL)
         sm_writer_free(output->writer);
     sm_free(output->functions);
+    sm_map_free(&output->texts);
     memset(output, 0, sizeof *output);
 }
 
@@ -56,9 +76,9 @@ bool sm_output_take_place(sm_output *fresh, sm_output *output) {
 static void write_function(sm_output *output, const sm_function *function, sm_output_function *known) {
     if (known->number == 0) {
         known->number = ++output->functions_count;
-        known->module = put_text(output, __atomic_load_n(&function->module, __ATOMIC_ACQUIRE));
+        known->module = put_shared(output, __atomic_load_n(&function->module, __ATOMIC_ACQUIRE));
         known->qualname = put_text(output, function->qualname);
-        known->file = put_text(output, function->file);
+        known->file = put_shared(output, function->file);
     }
     known->flags = __atomic_load_n(&function->flags, __ATOMIC_RELAXED);
     int64_t row[SM_MAX_COLUMNS] = {0};

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/map.h"
 #include "code/function.h"
 #include "file/writer.h"
 
@@ -21,6 +22,7 @@ typedef struct {
     sm_writer *writer;             /* owned */
     sm_output_function *functions; /* owned; by sm_function.id */
     uint32_t functions_size, functions_count;
+    sm_map texts;                                    /* of modules and files */
     uint64_t host, argv, interpreter, clock, source; /* string numbers */
     uint32_t context_hits;                           /* rows, which are never replaced */
     uint32_t losses;

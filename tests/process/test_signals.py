@@ -118,6 +118,18 @@ def test_while_it_forks(tmp_path):
         ended(read(tmp_path / "a.seismo"))
 
 
+def test_before_the_fork_has_returned(tmp_path):
+    """Python code that runs in between, and a signal: the thread that ends recordings is not back yet."""
+    program = (
+        "os.register_at_fork(after_in_parent=lambda: os.kill(os.getpid(), signal.SIGTERM))\n"
+        "work()\nif not os.fork(): os._exit(0)\nprint('ALIVE', flush=True)\ntime.sleep(60)"
+    )
+    with popen(tmp_path, program) as child:
+        assert child.stdout.read() == ""
+        assert child.wait(60) == -signal.SIGTERM
+    ended(read(tmp_path / "a.seismo"))
+
+
 POOLS = """
 import multiprocessing, time
 def square(n): return n * n
