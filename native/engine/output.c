@@ -19,7 +19,8 @@ typedef struct {
     uint64_t number;
 } shared_text;
 
-/* Write a text that many functions have in common only once. It is kept: it must live as long as the process. */
+/* Write a text that many functions share only once. The pointer is kept, so the text must live as long as the process.
+ */
 static uint64_t put_shared(sm_output *output, const char *text) {
     uint64_t hash = sm_hash_text(SM_HASH_START, text);
     shared_text *entry = sm_map_make(&output->texts, hash + (hash == 0), sizeof *entry, 64);
