@@ -70,7 +70,7 @@ def _table(recording: Recording, functions: Table[FunctionRow], signs: Signs, wi
     """Return the table of the top functions. Without times, its own times hold calls."""
     own, errors, all_calls = functions["own_ns"], functions["own_error_ns"], functions["calls"]
     whole, timeless = sum(own), recording.timeless
-    shown = ranked(functions, "own_ns")[:most]
+    shown = [row for row in ranked(functions, "own_ns") if own[row] or all_calls[row]][:most]
     counts = [calls(all_calls[row], bool(functions["lower_bound"][row]), signs) for row in shown]
     widest = max(len("calls"), *map(len, counts))
     doubts = [error(errors[row], own[row], signs) for row in shown]
