@@ -97,7 +97,7 @@ def _run(verb: str, words: list[str]) -> int:
         startup_guard.allow_interrupts()
         parser = _parser(verb, module)
         args: Namespace = parser.read(words)
-        with _progress(verb):
+        with _progress(verb, args):
             status = int(module.run(args))
         sys.stdout.flush()  # reports a full disk or a closed pipe here
         return status
@@ -110,8 +110,8 @@ def _run(verb: str, words: list[str]) -> int:
         return failed(SeismoError("the recording has impossibly large numbers", hint=hint))
 
 
-def _progress(verb: str) -> AbstractContextManager[None]:
-    if verb in _LONG:
+def _progress(verb: str, args: Namespace) -> AbstractContextManager[None]:
+    if verb in _LONG and not getattr(args, "live", False):  # a live report writes on the whole screen, and waits
         from seismo.cli.progress import shown
 
         return shown()

@@ -355,7 +355,10 @@ def _records_alone() -> bool:
 
 def _report_broken_hook(inner: BaseException, error: BaseException) -> None:
     """Print the error of a sys.excepthook that raises, as the interpreter does."""
-    inner = inner.with_traceback(inner.__traceback__.tb_next if inner.__traceback__ is not None else None)
+    trace = inner.__traceback__
+    while trace is not None and trace.tb_frame.f_code.co_filename == _report_broken_hook.__code__.co_filename:
+        trace = trace.tb_next
+    inner = inner.with_traceback(trace)
     stderr = sys.stderr
     if stderr is None:
         return
