@@ -12,7 +12,6 @@
 #include "hub/as_tracefunc.h"
 #include "hub/backend.h"
 #include "hub/tool_filter.h"
-#include "module/filter.h"
 #include "module/module.h"
 
 typedef struct hook {
