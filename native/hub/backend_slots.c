@@ -63,9 +63,8 @@ static inline int offset_of(const sm_frame *frame) {
     return offset < 0 ? -1 : offset;
 }
 
-/* Return the opcode of the frame's instruction, and its argument. */
-static int instruction(PyFrameObject *frame, PyCodeObject *code, int offset, int *argument) {
-    (void)frame;
+/* Return the opcode of the instruction at this offset, and its argument. */
+static int instruction(PyCodeObject *code, int offset, int *argument) {
     if (offset < 0 || offset >= (int)Py_SIZE(code) * 2) { /* a frame that Cython made */
         *argument = 0;
         return RESUME;
@@ -75,18 +74,18 @@ static int instruction(PyFrameObject *frame, PyCodeObject *code, int offset, int
     return unit[0] == RESUME_QUICK ? RESUME : unit[0];
 }
 
-static sm_hook_kind call_kind(PyFrameObject *frame, PyCodeObject *code, int offset) {
+static sm_hook_kind call_kind(PyCodeObject *code, int offset) {
     int argument;
-    if (instruction(frame, code, offset, &argument) != RESUME)
+    if (instruction(code, offset, &argument) != RESUME)
         return SM_HOOK_THROW;
     return (argument & 3) == 0 ? SM_HOOK_START : SM_HOOK_RESUME; /* 1 to 3: after yield, yield from, await */
 }
 
-static sm_hook_kind return_kind(PyFrameObject *frame, PyCodeObject *code, int offset, PyObject *arg) {
+static sm_hook_kind return_kind(PyCodeObject *code, int offset, PyObject *arg) {
     int argument;
     if (arg == NULL)
         return SM_HOOK_UNWIND;
-    return instruction(frame, code, offset, &argument) == YIELD_VALUE ? SM_HOOK_YIELD : SM_HOOK_RETURN;
+    return instruction(code, offset, &argument) == YIELD_VALUE ? SM_HOOK_YIELD : SM_HOOK_RETURN;
 }
 
 /* Return the tools with lines of all code on this thread, which keep the trace slot awake. */
@@ -141,14 +140,14 @@ static bool wants_lines(const sm_hook_thread *thread, PyCodeObject *code, PyObje
 }
 
 static void fall_asleep(sm_hook_thread *thread) {
-    sm_thread_slots_sleep(thread->tstate, &trace);
+    sm_thread_slots_lull(thread->tstate, &trace, true);
     sm_hub.switched_off = true; /* until again(), when the wanted events change */
 }
 
 /* Set the trace slot for the frame that runs next. */
 static void look_ahead(sm_hook_thread *thread, const sm_frame *next) {
     if (next != NULL && wants_lines(thread, sm_frame_code(next), sm_frame_globals(next)))
-        sm_thread_slots_wake(thread->tstate, &trace);
+        sm_thread_slots_lull(thread->tstate, &trace, false);
     else
         fall_asleep(thread);
 }
@@ -192,11 +191,11 @@ static __attribute__((noinline)) int hand_out(PyFrameObject *frame, int what, Py
     sm_hook_event event = {SM_HOOK_START, sm_frame_code(own), arg, NULL, 0, offset_of(own), NULL};
     bool by_trace = false; /* tools that receive it from the trace slot */
     if (what == PyTrace_CALL) {
-        event.kind = call_kind(frame, event.code, event.offset);
+        event.kind = call_kind(event.code, event.offset);
         event.arg = NULL;
         by_trace = true;
     } else if (what == PyTrace_RETURN) {
-        event.kind = return_kind(frame, event.code, event.offset, arg);
+        event.kind = return_kind(event.code, event.offset, arg);
         event.arg = arg != NULL ? arg : exception;
         by_trace = true;
     } else {
@@ -252,10 +251,10 @@ static int on_trace(PyObject *Py_UNUSED(obj), PyFrameObject *frame, int what, Py
     PyObject *exception = take_raised(frame);
     switch (what) {
     case PyTrace_CALL:
-        event.kind = call_kind(frame, code, event.offset);
+        event.kind = call_kind(code, event.offset);
         break;
     case PyTrace_RETURN:
-        event.kind = return_kind(frame, code, event.offset, arg);
+        event.kind = return_kind(code, event.offset, arg);
         event.arg = arg != NULL ? arg : exception;
         break;
     case PyTrace_EXCEPTION: /* (type, value, traceback); the value lacks the traceback */
@@ -301,7 +300,7 @@ static int join(sm_thread_slot_user *user, const char *audit) {
 static void wake_all(void) {
     PyThreadState *tstate = PyInterpreterState_ThreadHead(PyInterpreterState_Get());
     for (; tstate != NULL; tstate = PyThreadState_Next(tstate))
-        sm_thread_slots_wake(tstate, &trace);
+        sm_thread_slots_lull(tstate, &trace, false);
 }
 
 /* Each event reads sm_hook_code.given, so there is nothing to set. */

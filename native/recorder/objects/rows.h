@@ -1,6 +1,5 @@
 /* The writing of the objects recorder's rows, shared by save.c and survivors.c. */
-#ifndef SM_RECORDER_OBJECTS_ROWS_H
-#define SM_RECORDER_OBJECTS_ROWS_H
+#pragma once
 
 #include "hooks/reference_tracer.h"
 #include "recorder/objects/objects.h"
@@ -22,5 +21,3 @@ void sm_objects_write_spans(sm_output *output);
 static inline uint64_t sm_objects_mix(uint64_t sum, uint64_t value) {
     return (sum ^ value) * 0x9E3779B97F4A7C15u;
 }
-
-#endif

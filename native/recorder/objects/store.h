@@ -1,6 +1,5 @@
 /* The memory of the objects recorder, for files of this folder only. */
-#ifndef SM_RECORDER_OBJECTS_STORE_H
-#define SM_RECORDER_OBJECTS_STORE_H
+#pragma once
 
 #include "recorder/objects/events.h"
 
@@ -36,5 +35,3 @@ typedef struct {
 extern sm_objects_passed_state sm_objects_passed;
 void sm_objects_set_busy(bool on);
 void sm_objects_set_rare(void); /* called after a change; chooses the path of events */
-
-#endif
