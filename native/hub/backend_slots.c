@@ -16,9 +16,6 @@
 
 #include <opcode.h>
 
-#define BIT SM_HOOK_BIT
-#define TRACE_KINDS (BIT(SM_HOOK_LINE) | BIT(SM_HOOK_RAISE) | BIT(SM_HOOK_STOP_ITERATION) | BIT(SM_HOOK_OPCODE))
-
 /* The events that the tools of a thread need. */
 typedef struct {
     bool lines;      /* wants lines of all code */
@@ -33,7 +30,7 @@ static needs needs_of(PyThreadState *tstate) {
         const sm_tool *tool = sm_hub.tools[slot];
         if (tool == NULL || !tool->active || (tool->only != NULL && tool->only != tstate))
             continue;
-        bool tracing = (tool->events & TRACE_KINDS) != 0;
+        bool tracing = (tool->events & SM_HOOK_TRACING) != 0;
         found.lines |= tracing && !tool->filtered;
         found.some_lines |= tracing && tool->filtered;
         found.calls |= !tracing && (tool->events & SM_HOOK_CALLS) != 0;
@@ -326,7 +323,7 @@ static void find_profiled(void) {
         sm_tool *tool = sm_hub.tools[__builtin_ctzll(sm_hub.active)];
         bool plain = tool->direct != NULL && !tool->filtered;
         profiled.lone = plain && tool->events == (SM_HOOK_CALLS | SM_HOOK_C_CALLS) ? tool : NULL;
-        profiled.tracer = plain && tool->events == (SM_HOOK_CALLS | TRACE_KINDS) ? tool : NULL;
+        profiled.tracer = plain && tool->events == (SM_HOOK_CALLS | SM_HOOK_TRACING) ? tool : NULL;
     }
     profiled.choosing = everywhere == 0;
     profiled.sleeping = (sm_hub.tracing & sm_hub.filtered) != 0;
@@ -340,9 +337,9 @@ static int want(void) {
         const sm_tool *tool = sm_hub.tools[slot];
         if (tool == NULL || !tool->active)
             continue;
-        traces = traces || (tool->events & TRACE_KINDS) != 0;
-        profiles =
-            profiles || (tool->events & TRACE_KINDS) == 0 || tool->filtered || (tool->events & SM_HOOK_C_CALLS) != 0;
+        traces = traces || (tool->events & SM_HOOK_TRACING) != 0;
+        profiles = profiles || (tool->events & SM_HOOK_TRACING) == 0 || tool->filtered ||
+                   (tool->events & SM_HOOK_C_CALLS) != 0;
     }
     if ((profiles && join(&profile, "sys.setprofile") < 0) || (traces && join(&trace, "sys.settrace") < 0))
         return -1;

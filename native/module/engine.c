@@ -1,6 +1,5 @@
 /* The engine's Python functions: start, stop, snapshot and others. */
 #include <string.h>
-#include <unistd.h>
 
 #include "base/write_without_signal.h"
 #include "clock/sampler.h"
@@ -17,7 +16,6 @@
 #include "module/settings.h"
 #include "module/wiring.h"
 #include "recorder/calls/calltree.h"
-#include "recorder/coverage/coverage.h"
 #include "recorder/lines/lines.h"
 #include "recorder/objects/objects.h"
 #include "source/sources.h"

@@ -3,7 +3,6 @@
 
 #include <Python.h>
 #include <stdbool.h>
-#include <stdint.h>
 
 /* The functions and types of _core, by the file that defines them. Files with more to do have a function, which returns
  * -1 with an exception set if it fails. */

@@ -10,7 +10,7 @@
 #include "recorder/calls/calltree.h"
 #include "recorder/objects/marks_and_holders.h"
 #include "recorder/objects/objects.h"
-#include "recorder/objects/rows.h"
+#include "recorder/objects/store.h"
 
 enum { MOST_ADDRESSES = 100000 };
 

@@ -4,7 +4,6 @@
 #include <stddef.h>
 #include <structmember.h>
 
-#include "code/function.h"
 #include "hooks/reference_tracer.h"
 #include "hub/reference_batch.h"
 #include "module/containers.h"

@@ -4,7 +4,6 @@
 #include <structmember.h>
 
 #include "base/alloc.h"
-#include "code/text.h"
 #include "compat/exception.h"
 #include "compat/frame.h"
 #include "compat/runtime.h"

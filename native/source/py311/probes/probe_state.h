@@ -5,7 +5,6 @@
 
 #if SM_HAS_EVALFRAME
 
-#include "code/function.h"
 #include "code/probe_points.h"
 #include "compat/frame.h"
 #include "recorder/coverage/places.h"

@@ -9,7 +9,6 @@
 
 #if SM_HAS_EVALFRAME
 
-#include "base/alloc.h"
 #include "base/map.h"
 #include "compat/quickening.h"
 #include "hooks/py311/thread_slots.h"
