@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <stdatomic.h>
-#include <string.h>
 
 #include "base/alloc.h"
 
@@ -166,7 +165,7 @@ static int get_next(struct ArrowArrayStream *stream, struct ArrowArray *out) {
 
 /* ---- stream ---- */
 
-static const char *get_last_error(struct ArrowArrayStream *stream) {
+const char *sm_arrow_last_error(struct ArrowArrayStream *stream) {
     (void)stream;
     return "out of memory";
 }
@@ -219,7 +218,7 @@ int sm_arrow_stream(struct ArrowArrayStream *stream, const sm_arrow_column *colu
     *stream = (struct ArrowArrayStream){
         .get_schema = get_schema,
         .get_next = get_next,
-        .get_last_error = get_last_error,
+        .get_last_error = sm_arrow_last_error,
         .release = stream_release,
         .private_data = s,
     };

@@ -51,6 +51,7 @@ typedef struct {
 
 /* Make a schema from the columns' names and formats. Return 0, or -1 if out of memory. */
 int sm_arrow_schema(struct ArrowSchema *out, const sm_arrow_column *columns, size_t count);
+const char *sm_arrow_last_error(struct ArrowArrayStream *stream); /* for streams that fail only without memory */
 /* Make one record batch, for streams that make theirs on demand. See below. */
 int sm_arrow_batch(struct ArrowArray *out, const sm_arrow_column *columns, size_t count, int64_t rows,
                    void (*drop)(void *), void *keeper);

@@ -54,10 +54,8 @@ void sm_read_free(sm_read_data *data) {
     sm_free(data->offsets);
     sm_buffer_free(&data->data);
     sm_buffer_free(&data->meta);
-    sm_buffer_free(&data->journal);
-    sm_buffer_free(&data->levels);
-    sm_buffer_free(&data->longest);
-    sm_buffer_free(&data->heads);
+    for (int kind = 0; kind < SM_JOURNAL_KINDS; kind++)
+        sm_buffer_free(&data->journal[kind]);
     for (int t = 0; t < SM_TABLES; t++) {
         for (int c = 0; c < SM_MAX_COLUMNS; c++)
             sm_free(data->table[t].column[c]);
@@ -167,10 +165,6 @@ static bool grow_table(sm_read_table *table, int columns, size_t rows) {
     return true;
 }
 
-static bool grow_ids(sm_read_table *table, size_t ids) {
-    return sm_room(&table->row_of, &table->ids, ids, sizeof *table->row_of);
-}
-
 /* Return the first impossible id of a table. */
 static uint64_t limit_of_ids(const reader *r, int kind) {
     uint64_t limit = (uint64_t)r->size + SM_FREE_IDS;
@@ -192,7 +186,8 @@ static result place_rows(reader *r, int kind, size_t rows, uint64_t offset) {
         else if (id > highest)
             highest = id;
     }
-    if (!grow_table(table, columns, table->rows + rows) || !grow_ids(table, (size_t)highest + 1))
+    if (!grow_table(table, columns, table->rows + rows) ||
+        !sm_room(&table->row_of, &table->ids, (size_t)highest + 1, sizeof *table->row_of))
         return NO_MEMORY;
     if (refused < rows && r->ids[kind] < highest + 1)
         r->ids[kind] = highest + 1;
@@ -290,7 +285,7 @@ static result read_table(reader *r, const uint8_t *at, const uint8_t *end, uint6
 
 static bool is_known_kind(uint32_t kind) {
     return kind == SM_CHUNK_META || kind == SM_CHUNK_STRS || kind == SM_CHUNK_TABL || kind == SM_CHUNK_END ||
-           kind == SM_CHUNK_JRNL || kind == SM_CHUNK_LEVL || kind == SM_CHUNK_LONG || kind == SM_CHUNK_HEAD;
+           sm_chunk_of_journal(kind) >= 0;
 }
 
 /* Return true if a piece of a journal, or a sheet of its levels, seems to be at `offset`, by its header and the next
@@ -334,6 +329,15 @@ static size_t search(reader *r, size_t from) {
     return r->size;
 }
 
+/* Note the place of a journal's chunk, if the kind is not -1. */
+static result note_place(reader *r, int kind, const uint8_t *payload, const uint8_t *end) {
+    sm_buffer *journal = r->data->journal;
+    int64_t pieces = (int64_t)(journal[SM_JOURNAL_PIECES].size / (2 * sizeof(int64_t)));
+    int64_t place[3] = {(int64_t)(payload - r->bytes), end - payload, pieces};
+    size_t size = sizeof place - (kind != SM_JOURNAL_HEADS ? sizeof *place : 0);
+    return kind >= 0 && sm_buffer_append(&journal[kind], place, size) < 0 ? NO_MEMORY : GOOD;
+}
+
 static result read_chunk(reader *r, size_t offset, uint32_t kind, const uint8_t *payload, const uint8_t *end) {
     result got = GOOD;
     r->data->finished = kind == SM_CHUNK_END;
@@ -347,23 +351,8 @@ static result read_chunk(reader *r, size_t offset, uint32_t kind, const uint8_t 
     case SM_CHUNK_TABL:
         got = read_table(r, payload, end, offset);
         break;
-    case SM_CHUNK_JRNL:
-    case SM_CHUNK_LEVL:
-    case SM_CHUNK_LONG: {
-        int64_t place[2] = {(int64_t)(payload - r->bytes), end - payload};
-        sm_buffer *places = kind == SM_CHUNK_JRNL   ? &r->data->journal
-                            : kind == SM_CHUNK_LEVL ? &r->data->levels
-                                                    : &r->data->longest;
-        got = sm_buffer_append(places, place, sizeof place) < 0 ? NO_MEMORY : GOOD;
-        break;
-    }
-    case SM_CHUNK_HEAD: {
-        int64_t place[3] = {(int64_t)(payload - r->bytes), end - payload,
-                            (int64_t)(r->data->journal.size / (2 * sizeof(int64_t)))};
-        got = sm_buffer_append(&r->data->heads, place, sizeof place) < 0 ? NO_MEMORY : GOOD;
-        break;
-    }
-    default: /* END, and kinds of a later version */
+    default: /* also END, and kinds of a later version */
+        got = note_place(r, sm_chunk_of_journal(kind), payload, end);
         break;
     }
     if (got == BAD)

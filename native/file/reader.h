@@ -34,10 +34,9 @@ typedef struct {
     sm_buffer meta;      /* JSON texts, each with its uvarint length in front */
     sm_read_table table[SM_TABLES];
     size_t sound[SM_TABLES]; /* ids below are the written ones: no earlier row was missing or dropped */
-    sm_buffer journal;       /* pairs of int64: offset in the file and length of each JRNL payload */
-    sm_buffer levels;        /* the same pairs for the kind LEVL */
-    sm_buffer longest;       /* the same pairs for the kind LONG */
-    sm_buffer heads;      /* the same pairs for the kind HEAD, each followed by the number of JRNL chunks before it */
+    /* Pairs of int64: offset in the file and length of each payload of the kind. Heads have the number of pieces before
+     * them as well. */
+    sm_buffer journal[SM_JOURNAL_KINDS];
     sm_problem *problem;  /* owned */
     size_t problems;      /* at most SM_MAX_PROBLEMS */
     size_t more_problems; /* further problems, which are not stored */

@@ -5,6 +5,8 @@
  * index into the string table, REAL a finite, non-negative float64. */
 #pragma once
 
+#include <stdint.h>
+
 #define SM_COLUMNS_PROCESSES(X)                                                                                        \
     X(PROCESSES, ID, "id", COUNT)                                                                                      \
     X(PROCESSES, PID, "pid", INT)                                                                                      \
@@ -315,11 +317,21 @@ extern const sm_table sm_tables[SM_TABLES];
 #define SM_CHUNK_META SM_CHUNK('M', 'E', 'T', 'A')
 #define SM_CHUNK_STRS SM_CHUNK('S', 'T', 'R', 'S')
 #define SM_CHUNK_TABL SM_CHUNK('T', 'A', 'B', 'L')
+#define SM_CHUNK_END SM_CHUNK('E', 'N', 'D', ' ')
+#define SM_CHUNK_JRNL SM_CHUNK('J', 'R', 'N', 'L') /* a piece of a journal */
 #define SM_CHUNK_LEVL SM_CHUNK('L', 'E', 'V', 'L') /* a sheet of the levels of a journal */
 #define SM_CHUNK_LONG SM_CHUNK('L', 'O', 'N', 'G') /* the longest calls of functions */
 #define SM_CHUNK_HEAD SM_CHUNK('H', 'E', 'A', 'D') /* copies of the heads of the pieces before it */
-#define SM_CHUNK_JRNL SM_CHUNK('J', 'R', 'N', 'L') /* a piece of a journal */
-#define SM_CHUNK_END SM_CHUNK('E', 'N', 'D', ' ')
+
+/* The kinds of a journal's chunks. Return the number of a kind, or -1 if it is another. */
+enum { SM_JOURNAL_PIECES, SM_JOURNAL_LEVELS, SM_JOURNAL_LONGEST, SM_JOURNAL_HEADS, SM_JOURNAL_KINDS };
+static inline int sm_chunk_of_journal(uint32_t kind) {
+    static const uint32_t kinds[SM_JOURNAL_KINDS] = {SM_CHUNK_JRNL, SM_CHUNK_LEVL, SM_CHUNK_LONG, SM_CHUNK_HEAD};
+    int number = SM_JOURNAL_KINDS - 1;
+    while (number >= 0 && kinds[number] != kind)
+        number--;
+    return number;
+}
 
 /* How a column is stored. SM_ENCODING_RUNS is added to one of the others where runs of zeros are stored as numbers. */
 enum { SM_ENCODING_UVARINT = 0, SM_ENCODING_DELTA = 1, SM_ENCODING_F64 = 2, SM_ENCODING_RUNS = 4 };

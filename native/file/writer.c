@@ -151,6 +151,7 @@ static cell *row_room(pending *p, int columns) {
 }
 
 static bool build_all(sm_writer *w);
+static void flush(sm_writer *w);
 
 /* Encode what is pending. The caller holds `lock`. */
 static bool build(sm_writer *w) {
@@ -162,11 +163,16 @@ static bool build(sm_writer *w) {
     return whole;
 }
 
-/* Build chunks unless another thread is writing; the next row tries again. */
-static void build_without_waiting(sm_writer *w) {
-    if (pthread_mutex_trylock(&w->lock) != 0)
+/* Build chunks unless another thread is writing; the next row tries again. If rows are not held, write the chunks. */
+static void make_room(sm_writer *w) {
+    if (w->held && pthread_mutex_trylock(&w->lock) != 0)
         return;
-    (void)build(w);
+    if (w->held) {
+        (void)build(w);
+    } else {
+        pthread_mutex_lock(&w->lock);
+        flush(w);
+    }
     pthread_mutex_unlock(&w->lock);
 }
 
@@ -177,10 +183,7 @@ void sm_writer_row(sm_writer *w, sm_table_kind table, const int64_t *ints, const
     pthread_mutex_lock(&w->taking);
     if (p->rows >= ROWS_A_CHUNK && !SM_READ(w->stuck)) {
         pthread_mutex_unlock(&w->taking);
-        if (w->held)
-            build_without_waiting(w);
-        else
-            sm_writer_flush(w);
+        make_room(w);
         pthread_mutex_lock(&w->taking);
     }
     cell *row = row_room(p, columns);
@@ -285,7 +288,7 @@ static bool chunk_end(sm_writer *w, uint32_t kind, bool built) {
     }
     w->index_count++;
     w->index_last = offset;
-    w->of_tables += sm_writer_is_of_journal(kind) ? 0 : SM_CHUNK_HEADER + payload;
+    w->of_tables += sm_chunk_of_journal(kind) >= 0 ? 0 : SM_CHUNK_HEADER + payload;
     uint8_t *header = w->out.bytes + w->chunk_start;
     sm_put_u32(header, (uint32_t)payload);
     sm_put_u32(header + 4, kind);
@@ -475,37 +478,16 @@ static bool build_all(sm_writer *w) {
     return whole;
 }
 
-static bool flush_all(sm_writer *w) {
-    return send_out(w) && build_all(w);
+/* Write what is pending: meta, strings, then the tables. The caller holds `lock`. */
+static void flush(sm_writer *w) {
+    pthread_mutex_lock(&w->taking);
+    w->stuck = !send_out(w) || !build_all(w);
+    pthread_mutex_unlock(&w->taking);
 }
 
 void sm_writer_hold(sm_writer *w) {
     assert(w != NULL);
     w->held = w->fd >= 0;
-}
-
-void sm_writer_build(sm_writer *w) {
-    assert(w != NULL);
-    pthread_mutex_lock(&w->lock);
-    if (!w->stuck) /* otherwise unwritten data comes first */
-        (void)build(w);
-    pthread_mutex_unlock(&w->lock);
-}
-
-void sm_writer_send(sm_writer *w) {
-    assert(w != NULL);
-    pthread_mutex_lock(&w->lock);
-    w->stuck = !send_out(w);
-    pthread_mutex_unlock(&w->lock);
-}
-
-void sm_writer_flush(sm_writer *w) {
-    assert(w != NULL);
-    pthread_mutex_lock(&w->lock);
-    pthread_mutex_lock(&w->taking);
-    w->stuck = !flush_all(w);
-    pthread_mutex_unlock(&w->taking);
-    pthread_mutex_unlock(&w->lock);
 }
 
 int sm_writer_catch_up(sm_writer *w) {
@@ -542,9 +524,7 @@ int sm_writer_append(sm_writer *w, uint32_t kind, const uint8_t *payload, size_t
 void sm_writer_finish(sm_writer *w) {
     assert(w != NULL);
     pthread_mutex_lock(&w->lock);
-    pthread_mutex_lock(&w->taking);
-    w->stuck = !flush_all(w);
-    pthread_mutex_unlock(&w->taking);
+    flush(w);
     if (!w->stuck && chunk_begin(w)) {
         uint8_t place[8]; /* offset of this chunk, to find it from the file's last bytes */
         sm_put_u64(place, (w->fd < 0 ? 0 : w->written) + w->chunk_start);

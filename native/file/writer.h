@@ -23,13 +23,8 @@ void sm_writer_meta(sm_writer *w, const char *json, size_t length);
  * row with the same id replaces it. May write a chunk. */
 void sm_writer_row(sm_writer *w, sm_table_kind table, const int64_t *ints, const double *floats);
 
-/* Write what is pending: meta, strings, then the tables. */
-void sm_writer_flush(sm_writer *w);
-/* Flush in two steps. After sm_writer_hold, rows may be encoded but are not written. sm_writer_build encodes what is
- * pending. sm_writer_send writes it, while other threads may add rows and strings. */
+/* From now on, rows may be encoded when they are added, but are written only by sm_writer_catch_up or _finish. */
 void sm_writer_hold(sm_writer *w);
-void sm_writer_build(sm_writer *w);
-void sm_writer_send(sm_writer *w);
 /* Flush and write the END chunk. More may follow, and another finish. */
 void sm_writer_finish(sm_writer *w);
 

@@ -59,8 +59,6 @@ struct sm_writer {
 
 /* Return true if the descriptor still is the file that it was at the start (writer.c). */
 bool sm_writer_holds(const sm_writer *w, struct stat *is);
-/* Return true for chunks of a journal, which are never replaced (writer_renew.c). */
-bool sm_writer_is_of_journal(uint32_t kind);
 /* Set the path, and the size from which the file is worth rewriting; free the path (writer_renew.c). */
 void sm_writer_find_path(sm_writer *w);
 void sm_writer_forget_path(sm_writer *w);

@@ -119,10 +119,6 @@ int sm_writer_is_replaced(sm_writer *w) {
     return 0;
 }
 
-bool sm_writer_is_of_journal(uint32_t kind) {
-    return kind == SM_CHUNK_JRNL || kind == SM_CHUNK_HEAD || kind == SM_CHUNK_LEVL || kind == SM_CHUNK_LONG;
-}
-
 int sm_writer_outgrown(sm_writer *w) {
     double stale = (double)w->of_tables * stale_part(w); /* bytes, approximately */
     return w->path != NULL && w->base == 0 && !w->torn && w->lost == 0 && !sm_writer_behind(w) &&
@@ -147,7 +143,7 @@ static uint64_t copy_chunk(sm_writer *fresh, const sm_writer *w, int fd, uint64_
     uint32_t size = sm_get_u32(header), kind = sm_get_u32(header + 4);
     if (size > w->written - at - sizeof header)
         return 0;
-    if (sm_writer_is_of_journal(kind)) {
+    if (sm_chunk_of_journal(kind) >= 0) { /* these chunks are never replaced */
         payload->size = 0;
         uint8_t *to = sm_buffer_reserve(payload, size);
         if (to == NULL || !read_at(fd, to, size, at + sizeof header) ||
@@ -268,15 +264,21 @@ static bool rename_over(sm_writer *fresh) {
     return true;
 }
 
+/* Give w's descriptor number to the file of another descriptor. Return the number, or -1. */
+static int take_number(const sm_writer *w, int fd) {
+    int number;
+    do {
+        number = dup3(fd, w->fd, O_CLOEXEC);
+    } while (number < 0 && (errno == EINTR || errno == EBUSY));
+    return number;
+}
+
 int sm_writer_take_place(sm_writer *fresh, sm_writer *w) {
     struct stat is;
     int saved_errno = errno;
     bool done = fresh->error == 0 && !fresh->stuck && fresh->lost == 0 && is_in_place(w, &is) && rename_over(fresh);
     if (done) {
-        int number;
-        do {
-            number = dup3(fresh->fd, w->fd, O_CLOEXEC);
-        } while (number < 0 && (errno == EINTR || errno == EBUSY));
+        int number = take_number(w, fresh->fd);
         if (number >= 0) { /* otherwise the number is beyond a lowered limit, so it gets another */
             close(fresh->fd);
             fresh->fd = number;
@@ -291,11 +293,8 @@ int sm_writer_take_place(sm_writer *fresh, sm_writer *w) {
 int sm_writer_move(sm_writer *w, int fd) {
     struct stat is;
     int saved_errno = errno, number = -1;
-    if (w->base >= 0 && fstat(fd, &is) == 0 && is.st_size == w->base + (off_t)w->written) {
-        do {
-            number = dup3(fd, w->fd, O_CLOEXEC);
-        } while (number < 0 && (errno == EINTR || errno == EBUSY));
-    }
+    if (w->base >= 0 && fstat(fd, &is) == 0 && is.st_size == w->base + (off_t)w->written)
+        number = take_number(w, fd);
     if (number >= 0) {
         w->device = is.st_dev;
         w->inode = is.st_ino;

@@ -18,37 +18,9 @@ static inline int sm_tracefunc_what(const sm_hook_event *event) {
     return what[event->kind];
 }
 
-/* Set *arg to a new reference, or to NULL for a return by exception. Return -1 with an exception set. */
-static inline int sm_tracefunc_arg(const sm_hook_event *event, PyObject **arg) {
-    switch (event->kind) {
-    case SM_HOOK_UNWIND:
-        *arg = NULL;
-        return 0;
-    case SM_HOOK_RETURN:
-    case SM_HOOK_YIELD:
-        *arg = Py_NewRef(event->arg);
-        return 0;
-    case SM_HOOK_C_CALL:
-    case SM_HOOK_C_RETURN:
-    case SM_HOOK_C_RAISE:
-        *arg = sm_hub_callable(event);
-        return *arg != NULL ? 0 : -1;
-    case SM_HOOK_RAISE:
-    case SM_HOOK_STOP_ITERATION: {
-        PyObject *traceback = PyException_GetTraceback(event->arg);
-        *arg = PyTuple_Pack(3, (PyObject *)Py_TYPE(event->arg), event->arg, traceback ? traceback : Py_None);
-        Py_XDECREF(traceback);
-        return *arg != NULL ? 0 : -1;
-    }
-    default:
-        *arg = Py_NewRef(Py_None);
-        return 0;
-    }
-}
-
-/* Set *arg to a borrowed reference. If it belongs to *made, a new reference, the caller has to release that. Return -1
- * with an exception set. */
-static inline int sm_tracefunc_borrow(const sm_hook_event *event, PyObject **arg, PyObject **made) {
+/* Set *arg to a borrowed reference, or to NULL for a return by exception. If it belongs to *made, a new reference, the
+ * caller has to release that. Return -1 with an exception set. */
+static inline int sm_tracefunc_arg(const sm_hook_event *event, PyObject **arg, PyObject **made) {
     const uint32_t none = SM_HOOK_BIT(SM_HOOK_START) | SM_HOOK_BIT(SM_HOOK_RESUME) | SM_HOOK_BIT(SM_HOOK_THROW) |
                           SM_HOOK_BIT(SM_HOOK_LINE) | SM_HOOK_BIT(SM_HOOK_OPCODE);
     const uint32_t value = SM_HOOK_BIT(SM_HOOK_RETURN) | SM_HOOK_BIT(SM_HOOK_YIELD);
@@ -56,17 +28,22 @@ static inline int sm_tracefunc_borrow(const sm_hook_event *event, PyObject **arg
     *made = NULL;
     if ((bit & none) != 0) {
         *arg = Py_None;
-    } else if ((bit & value) != 0 || ((bit & SM_HOOK_C_CALLS) != 0 && event->self == NULL)) {
-        *arg = event->arg;
-    } else {
-        if (sm_tracefunc_arg(event, made) < 0)
-            return -1;
-        *arg = *made;
+        return 0;
     }
-    return 0;
+    if ((bit & value) != 0 || ((bit & SM_HOOK_C_CALLS) != 0 && event->self == NULL)) {
+        *arg = event->arg;
+        return 0;
+    }
+    if ((bit & SM_HOOK_C_CALLS) != 0) {
+        *made = sm_hub_callable(event);
+    } else if (event->kind != SM_HOOK_UNWIND) { /* an exception */
+        PyObject *traceback = PyException_GetTraceback(event->arg);
+        *made = PyTuple_Pack(3, (PyObject *)Py_TYPE(event->arg), event->arg, traceback ? traceback : Py_None);
+        Py_XDECREF(traceback);
+    }
+    *arg = *made;
+    return *made != NULL || event->kind == SM_HOOK_UNWIND ? 0 : -1;
 }
 
 #define SM_PROFILE_EVENTS (SM_HOOK_CALLS | SM_HOOK_C_CALLS)
-#define SM_TRACE_EVENTS                                                                                                \
-    (SM_HOOK_CALLS | SM_HOOK_BIT(SM_HOOK_LINE) | SM_HOOK_BIT(SM_HOOK_RAISE) | SM_HOOK_BIT(SM_HOOK_STOP_ITERATION) |    \
-     SM_HOOK_BIT(SM_HOOK_OPCODE))
+#define SM_TRACE_EVENTS (SM_HOOK_CALLS | SM_HOOK_TRACING)

@@ -13,7 +13,7 @@ typedef struct {
     /* Applies changed masks of sm_hub. Returns -1 with an exception set; the hub then removes the newest tool. */
     int (*want)(void);
     /* Sets this code object's kinds (SM_HOOK_BIT()s), in addition to those wanted everywhere. Returns -1 with an
-     * exception set. May be NULL. */
+     * exception set. */
     int (*want_in)(PyCodeObject *code, uint32_t kinds);
     /* Enables disabled places again. Returns -1 with an exception set. */
     int (*again)(void);

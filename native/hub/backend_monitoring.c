@@ -30,17 +30,21 @@ SM_INLINE int offset_of(PyObject *number) {
                                                        : (int)PyLong_AsLong(number);
 }
 
+SM_INLINE PyObject *dispatch(uint64_t listeners, const sm_hook_event *event) {
+    sm_hook_thread *thread = sm_hub_event_thread();
+    if (SM_UNLIKELY(thread == NULL) || (listeners &= thread->tools) == 0)
+        return Py_None;
+    return SM_LIKELY(sm_hub_dispatch(thread, listeners, event) == 0) ? Py_None : NULL;
+}
+
 /* Deliver an event to this thread's listeners. off: disable the place if no tool wants it on any thread. */
 SM_INLINE PyObject *deliver(uint64_t listeners, sm_hook_kind kind, PyObject *const *args, PyObject *arg, bool off) {
     if (listeners == 0) {
         sm_hub.switched_off |= off;
         return off ? sm_monitoring_disable : Py_None;
     }
-    sm_hook_thread *thread = sm_hub_event_thread();
-    if (SM_UNLIKELY(thread == NULL) || (listeners &= thread->tools) == 0)
-        return Py_None;
     sm_hook_event event = {kind, (PyCodeObject *)args[0], arg, NULL, 0, offset_of(args[1]), args[1]};
-    return SM_LIKELY(sm_hub_dispatch(thread, listeners, &event) == 0) ? Py_None : NULL;
+    return dispatch(listeners, &event);
 }
 
 /* Deliver START, RESUME or THROW, which may be the first event of a code object. */
@@ -86,21 +90,15 @@ SM_INLINE PyObject *within(sm_hook_kind kind, PyObject *const *args, bool may_sw
     return deliver(sm_hub_listeners(kind, (PyCodeObject *)args[0]), kind, args, args[2], may_switch_off);
 }
 
-CALLBACK(on_return) {
-    return within(SM_HOOK_RETURN, args, true);
-}
-CALLBACK(on_yield) {
-    return within(SM_HOOK_YIELD, args, true);
-}
-CALLBACK(on_unwind) {
-    return within(SM_HOOK_UNWIND, args, false);
-}
-CALLBACK(on_raise) {
-    return within(SM_HOOK_RAISE, args, false);
-}
-CALLBACK(on_stop_iteration) {
-    return within(SM_HOOK_STOP_ITERATION, args, true);
-}
+#define WITHIN(name, kind, may_switch_off)                                                                             \
+    CALLBACK(name) {                                                                                                   \
+        return within(kind, args, may_switch_off);                                                                     \
+    }
+WITHIN(on_return, SM_HOOK_RETURN, true)
+WITHIN(on_yield, SM_HOOK_YIELD, true)
+WITHIN(on_unwind, SM_HOOK_UNWIND, false)
+WITHIN(on_raise, SM_HOOK_RAISE, false)
+WITHIN(on_stop_iteration, SM_HOOK_STOP_ITERATION, true)
 
 CALLBACK(on_instruction) {
     if (SM_UNLIKELY(!PyCode_Check(args[0])))
@@ -127,12 +125,9 @@ SM_INLINE PyObject *c_event(sm_hook_kind kind, PyObject *const *args) {
                    sm_hub_listeners(SM_HOOK_C_RAISE, (PyCodeObject *)args[0]) == 0;
         return deliver(0, kind, args, NULL, off);
     }
-    sm_hook_thread *thread = sm_hub_event_thread();
-    if (SM_UNLIKELY(thread == NULL) || (listeners &= thread->tools) == 0)
-        return Py_None;
     sm_hook_event event = {kind, (PyCodeObject *)args[0], callable, unbound ? args[3] : NULL,
                            0,    offset_of(args[1]),      args[1]};
-    return SM_LIKELY(sm_hub_dispatch(thread, listeners, &event) == 0) ? Py_None : NULL;
+    return dispatch(listeners, &event);
 }
 
 CALLBACK(on_call) {
@@ -146,11 +141,8 @@ CALLBACK(on_c_raise) {
 }
 
 static PyObject *line(uint64_t listeners, PyCodeObject *code, int number) {
-    sm_hook_thread *thread = sm_hub_event_thread();
-    if (SM_UNLIKELY(thread == NULL) || (listeners &= thread->tools) == 0)
-        return Py_None;
     sm_hook_event event = {SM_HOOK_LINE, code, NULL, NULL, number, -1, NULL};
-    return SM_LIKELY(sm_hub_dispatch(thread, listeners, &event) == 0) ? Py_None : NULL;
+    return dispatch(listeners, &event);
 }
 
 CALLBACK(on_line) {

@@ -16,9 +16,6 @@
 
 #include <opcode.h>
 
-#define BIT SM_HOOK_BIT
-#define TRACE_KINDS (BIT(SM_HOOK_LINE) | BIT(SM_HOOK_RAISE) | BIT(SM_HOOK_STOP_ITERATION) | BIT(SM_HOOK_OPCODE))
-
 /* The events that the tools of a thread need. */
 typedef struct {
     bool lines;      /* wants lines of all code */
@@ -33,7 +30,7 @@ static needs needs_of(PyThreadState *tstate) {
         const sm_tool *tool = sm_hub.tools[slot];
         if (tool == NULL || !tool->active || (tool->only != NULL && tool->only != tstate))
             continue;
-        bool tracing = (tool->events & TRACE_KINDS) != 0;
+        bool tracing = (tool->events & SM_HOOK_TRACING) != 0;
         found.lines |= tracing && !tool->filtered;
         found.some_lines |= tracing && tool->filtered;
         found.calls |= !tracing && (tool->events & SM_HOOK_CALLS) != 0;
@@ -63,9 +60,8 @@ static inline int offset_of(const sm_frame *frame) {
     return offset < 0 ? -1 : offset;
 }
 
-/* Return the opcode of the frame's instruction, and its argument. */
-static int instruction(PyFrameObject *frame, PyCodeObject *code, int offset, int *argument) {
-    (void)frame;
+/* Return the opcode of the instruction at this offset, and its argument. */
+static int instruction(PyCodeObject *code, int offset, int *argument) {
     if (offset < 0 || offset >= (int)Py_SIZE(code) * 2) { /* a frame that Cython made */
         *argument = 0;
         return RESUME;
@@ -75,18 +71,18 @@ static int instruction(PyFrameObject *frame, PyCodeObject *code, int offset, int
     return unit[0] == RESUME_QUICK ? RESUME : unit[0];
 }
 
-static sm_hook_kind call_kind(PyFrameObject *frame, PyCodeObject *code, int offset) {
+static sm_hook_kind call_kind(PyCodeObject *code, int offset) {
     int argument;
-    if (instruction(frame, code, offset, &argument) != RESUME)
+    if (instruction(code, offset, &argument) != RESUME)
         return SM_HOOK_THROW;
     return (argument & 3) == 0 ? SM_HOOK_START : SM_HOOK_RESUME; /* 1 to 3: after yield, yield from, await */
 }
 
-static sm_hook_kind return_kind(PyFrameObject *frame, PyCodeObject *code, int offset, PyObject *arg) {
+static sm_hook_kind return_kind(PyCodeObject *code, int offset, PyObject *arg) {
     int argument;
     if (arg == NULL)
         return SM_HOOK_UNWIND;
-    return instruction(frame, code, offset, &argument) == YIELD_VALUE ? SM_HOOK_YIELD : SM_HOOK_RETURN;
+    return instruction(code, offset, &argument) == YIELD_VALUE ? SM_HOOK_YIELD : SM_HOOK_RETURN;
 }
 
 /* Return the tools with lines of all code on this thread, which keep the trace slot awake. */
@@ -141,14 +137,14 @@ static bool wants_lines(const sm_hook_thread *thread, PyCodeObject *code, PyObje
 }
 
 static void fall_asleep(sm_hook_thread *thread) {
-    sm_thread_slots_sleep(thread->tstate, &trace);
+    sm_thread_slots_lull(thread->tstate, &trace, true);
     sm_hub.switched_off = true; /* until again(), when the wanted events change */
 }
 
 /* Set the trace slot for the frame that runs next. */
 static void look_ahead(sm_hook_thread *thread, const sm_frame *next) {
     if (next != NULL && wants_lines(thread, sm_frame_code(next), sm_frame_globals(next)))
-        sm_thread_slots_wake(thread->tstate, &trace);
+        sm_thread_slots_lull(thread->tstate, &trace, false);
     else
         fall_asleep(thread);
 }
@@ -192,11 +188,11 @@ static __attribute__((noinline)) int hand_out(PyFrameObject *frame, int what, Py
     sm_hook_event event = {SM_HOOK_START, sm_frame_code(own), arg, NULL, 0, offset_of(own), NULL};
     bool by_trace = false; /* tools that receive it from the trace slot */
     if (what == PyTrace_CALL) {
-        event.kind = call_kind(frame, event.code, event.offset);
+        event.kind = call_kind(event.code, event.offset);
         event.arg = NULL;
         by_trace = true;
     } else if (what == PyTrace_RETURN) {
-        event.kind = return_kind(frame, event.code, event.offset, arg);
+        event.kind = return_kind(event.code, event.offset, arg);
         event.arg = arg != NULL ? arg : exception;
         by_trace = true;
     } else {
@@ -252,10 +248,10 @@ static int on_trace(PyObject *Py_UNUSED(obj), PyFrameObject *frame, int what, Py
     PyObject *exception = take_raised(frame);
     switch (what) {
     case PyTrace_CALL:
-        event.kind = call_kind(frame, code, event.offset);
+        event.kind = call_kind(code, event.offset);
         break;
     case PyTrace_RETURN:
-        event.kind = return_kind(frame, code, event.offset, arg);
+        event.kind = return_kind(code, event.offset, arg);
         event.arg = arg != NULL ? arg : exception;
         break;
     case PyTrace_EXCEPTION: /* (type, value, traceback); the value lacks the traceback */
@@ -301,7 +297,7 @@ static int join(sm_thread_slot_user *user, const char *audit) {
 static void wake_all(void) {
     PyThreadState *tstate = PyInterpreterState_ThreadHead(PyInterpreterState_Get());
     for (; tstate != NULL; tstate = PyThreadState_Next(tstate))
-        sm_thread_slots_wake(tstate, &trace);
+        sm_thread_slots_lull(tstate, &trace, false);
 }
 
 /* Each event reads sm_hook_code.given, so there is nothing to set. */
@@ -327,7 +323,7 @@ static void find_profiled(void) {
         sm_tool *tool = sm_hub.tools[__builtin_ctzll(sm_hub.active)];
         bool plain = tool->direct != NULL && !tool->filtered;
         profiled.lone = plain && tool->events == (SM_HOOK_CALLS | SM_HOOK_C_CALLS) ? tool : NULL;
-        profiled.tracer = plain && tool->events == (SM_HOOK_CALLS | TRACE_KINDS) ? tool : NULL;
+        profiled.tracer = plain && tool->events == (SM_HOOK_CALLS | SM_HOOK_TRACING) ? tool : NULL;
     }
     profiled.choosing = everywhere == 0;
     profiled.sleeping = (sm_hub.tracing & sm_hub.filtered) != 0;
@@ -341,9 +337,9 @@ static int want(void) {
         const sm_tool *tool = sm_hub.tools[slot];
         if (tool == NULL || !tool->active)
             continue;
-        traces = traces || (tool->events & TRACE_KINDS) != 0;
-        profiles =
-            profiles || (tool->events & TRACE_KINDS) == 0 || tool->filtered || (tool->events & SM_HOOK_C_CALLS) != 0;
+        traces = traces || (tool->events & SM_HOOK_TRACING) != 0;
+        profiles = profiles || (tool->events & SM_HOOK_TRACING) == 0 || tool->filtered ||
+                   (tool->events & SM_HOOK_C_CALLS) != 0;
     }
     if ((profiles && join(&profile, "sys.setprofile") < 0) || (traces && join(&trace, "sys.settrace") < 0))
         return -1;

@@ -8,7 +8,7 @@
  * Only the thread's pointer to its newest frame is replaced, as greenlets do, and restored after the program's call. */
 #pragma once
 
-#include "compat/compat.h"
+#include <Python.h>
 
 /* Run a code object in the globals `with`, or call a function with the tuple `with`, as if nothing had called it.
  * Return a new reference, or NULL with an exception set. */

@@ -8,7 +8,6 @@
  * Its slot may be reused while an event is delivered whose mask has its bit, so a newer tool is skipped. */
 #include "hub/hub.h"
 
-#include <pthread.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -204,7 +203,7 @@ static int give(sm_hook_code *known) {
     uint32_t kinds = 0;
     for (int kind = 0; kind < SM_HOOK_KINDS; kind++)
         kinds |= known->wanted[kind] != 0 ? SM_HOOK_BIT(kind) : 0;
-    if (kinds == known->given || sm_hook_backend_here.want_in == NULL)
+    if (kinds == known->given)
         return 0;
     uint32_t before = known->given;
     known->given = kinds; /* first, because the call may recurse */
@@ -303,11 +302,9 @@ static void count_masks(void) {
         if (tool == NULL || !tool->active)
             continue;
         uint64_t bit = BIT(tool);
-        const uint32_t tracing = SM_HOOK_BIT(SM_HOOK_LINE) | SM_HOOK_BIT(SM_HOOK_RAISE) |
-                                 SM_HOOK_BIT(SM_HOOK_STOP_ITERATION) | SM_HOOK_BIT(SM_HOOK_OPCODE);
         sm_hub.active |= bit;
         sm_hub.filtered |= tool->filtered ? bit : 0;
-        sm_hub.tracing |= tool->events & tracing ? bit : 0;
+        sm_hub.tracing |= tool->events & SM_HOOK_TRACING ? bit : 0;
         for (int kind = 0; kind < SM_HOOK_OPCODE; kind++)
             if (tool->events & SM_HOOK_BIT(kind))
                 *(tool->filtered ? &sm_hub.somewhere[kind] : &sm_hub.everywhere[kind]) |= bit;
@@ -317,7 +314,8 @@ static void count_masks(void) {
         thread->tools = tools_of(thread->tstate) & ~thread->left;
 }
 
-static void finish(sm_tool *tool) {
+void sm_hub_finish(sm_tool *tool) {
+    sm_exception kept = sm_exception_keep();
     for (sm_hook_thread *thread = sm_hub.threads; thread != NULL; thread = thread->next) {
         drop_data(thread, tool);
         thread->left &= ~BIT(tool);
@@ -325,6 +323,7 @@ static void finish(sm_tool *tool) {
     sm_hub.tools[tool->slot] = NULL;
     tool->leaving = false;
     tool->removed(tool);
+    sm_exception_restore(kept);
 }
 
 /* Only the forking thread continues, so callbacks on other threads will never return. */
@@ -417,7 +416,7 @@ int sm_hub_add(sm_tool *tool) {
         sm_hub.tools[slot] = NULL;
         return -1;
     }
-    if (tool->filtered && sm_hook_backend_here.want_in != NULL)
+    if (tool->filtered)
         decide_running();
     return 0;
 }
@@ -427,7 +426,7 @@ void sm_hub_remove(sm_tool *tool) {
         return;
     take_out(tool);
     if (tool->inside == 0 && tool->leaving)
-        finish(tool);
+        sm_hub_finish(tool);
 }
 
 void sm_hub_leave(sm_hook_thread *thread, sm_tool *tool) {
@@ -461,19 +460,13 @@ int sm_hub_opcodes(sm_tool *tool, PyCodeObject *code, bool on) {
 
 void sm_hub_opcodes_again(PyCodeObject *code) {
     sm_hook_code *known = sm_hub_decide(code, NULL);
-    if (known == NULL || sm_hook_backend_here.want_in == NULL || known->wanted[SM_HOOK_OPCODE] == 0)
+    if (known == NULL || known->wanted[SM_HOOK_OPCODE] == 0)
         return;
     begin_work();
     if (sm_hook_backend_here.want_in(code, known->given & ~SM_HOOK_BIT(SM_HOOK_OPCODE)) < 0 ||
         sm_hook_backend_here.want_in(code, known->given) < 0)
         PyErr_Clear();
     end_work();
-}
-
-void sm_hub_finish(sm_tool *tool) {
-    sm_exception kept = sm_exception_keep();
-    finish(tool);
-    sm_exception_restore(kept);
 }
 
 int sm_hub_dispatch_all(sm_hook_thread *thread, uint64_t listeners, const sm_hook_event *event) {

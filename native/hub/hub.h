@@ -12,9 +12,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "code/function.h"
-#include "compat/compat.h"
-
 typedef enum {
     SM_HOOK_START,          /* a Python function begins; arg NULL */
     SM_HOOK_RESUME,         /* a generator or coroutine resumes; arg NULL */
@@ -37,6 +34,10 @@ typedef enum {
     (SM_HOOK_BIT(SM_HOOK_START) | SM_HOOK_BIT(SM_HOOK_RESUME) | SM_HOOK_BIT(SM_HOOK_THROW) |                           \
      SM_HOOK_BIT(SM_HOOK_RETURN) | SM_HOOK_BIT(SM_HOOK_YIELD) | SM_HOOK_BIT(SM_HOOK_UNWIND))
 #define SM_HOOK_C_CALLS (SM_HOOK_BIT(SM_HOOK_C_CALL) | SM_HOOK_BIT(SM_HOOK_C_RETURN) | SM_HOOK_BIT(SM_HOOK_C_RAISE))
+
+#define SM_HOOK_TRACING                                                                                                \
+    (SM_HOOK_BIT(SM_HOOK_LINE) | SM_HOOK_BIT(SM_HOOK_RAISE) | SM_HOOK_BIT(SM_HOOK_STOP_ITERATION) |                    \
+     SM_HOOK_BIT(SM_HOOK_OPCODE))
 
 typedef struct sm_tool sm_tool;
 typedef struct sm_hook_thread sm_hook_thread;

@@ -50,7 +50,7 @@ static int call_profile(sm_tool *tool, sm_hook_thread *thread, const sm_hook_eve
         return 0;
     PyFrameObject *frame = sm_hub_frame_of(thread); /* borrowed; it is running */
     PyObject *arg, *made;
-    if (frame == NULL || sm_tracefunc_borrow(event, &arg, &made) < 0)
+    if (frame == NULL || sm_tracefunc_arg(event, &arg, &made) < 0)
         return -1;
     PyObject *result = call(hook->function, frame, sm_tracefunc_what(event), arg);
     Py_XDECREF(made);

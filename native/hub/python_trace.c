@@ -143,10 +143,10 @@ static int run(sm_pyhook *hook, PyFrameObject *frame, const sm_hook_event *event
         return -1;
     if (event->kind == SM_HOOK_LINE && !fields->trace_lines)
         return 0;
-    PyObject *function = begins ? hook->function : fields->trace, *arg;
+    PyObject *function = begins ? hook->function : fields->trace, *arg, *made;
     if (function == NULL)
         return 0;
-    if (sm_tracefunc_arg(event, &arg) < 0)
+    if (sm_tracefunc_arg(event, &arg, &made) < 0)
         return -1;
     if (event->kind == SM_HOOK_LINE)
         fields->line = event->line;
@@ -154,7 +154,7 @@ static int run(sm_pyhook *hook, PyFrameObject *frame, const sm_hook_event *event
     PyObject *result = sm_pyhook_call(function, frame, sm_tracefunc_what(event), arg);
     Py_DECREF(function);
     fields->line = 0;
-    Py_XDECREF(arg);
+    Py_XDECREF(made);
     if (result == NULL) {
         Py_CLEAR(fields->trace);
         return -1;

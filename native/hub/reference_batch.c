@@ -8,7 +8,6 @@
 #include "hub/reference_batch.h"
 
 #include "base/alloc.h"
-#include "code/function.h"
 
 bool sm_reference_batch_init(sm_reference_batch *batch, uint32_t size) {
     bool made = true;

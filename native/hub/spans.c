@@ -11,10 +11,6 @@
  * Spans use the hub, not a source of the engine, because the hub disables all other functions. */
 #include "hub/spans.h"
 
-#include <string.h>
-
-#include "base/alloc.h"
-
 typedef struct {           /* the spans' data of a thread */
     sm_span_waiting call;  /* its span is 0 if there is none */
     const sm_chunk *chunk; /* top of the stack when it began to run; never dereferenced */
@@ -152,20 +148,12 @@ const char *sm_spans_objection(const sm_filter *filter) {
 }
 
 int sm_spans_start(sm_spans *spans) {
-    sm_tool *tool = &spans->tool;
-    tool->events = SM_HOOK_CALLS;
-    tool->filtered = true;
-    tool->only = NULL;
-    tool->call = on_event;
-    tool->wants = wants;
-    tool->thread_gone = NULL;
-    tool->forked = NULL;
-    tool->removed = removed;
-    tool->direct = NULL;
+    spans->tool =
+        (sm_tool){.events = SM_HOOK_CALLS, .filtered = true, .call = on_event, .wants = wants, .removed = removed};
     spans->lost = 0;
-    if (sm_hub_add(tool) == 0)
+    if (sm_hub_add(&spans->tool) == 0)
         return 0;
-    removed(tool);
+    removed(&spans->tool);
     return -1;
 }
 

@@ -27,10 +27,8 @@ static PyObject *only_text(PyObject *value) { /* steals the reference */
 
 /* Look the thread up in threading's dict of running threads. */
 static PyObject *thread_name(void) {
-    unsigned long self = PyThread_get_thread_ident();
-    PyObject *main = from_module("threading", "_main_thread");
     PyObject *active = from_module("threading", "_active");
-    PyObject *ident = PyLong_FromUnsignedLong(self);
+    PyObject *ident = PyLong_FromUnsignedLong(PyThread_get_thread_ident());
     PyObject *thread = NULL, *name = NULL;
     if (active != NULL && PyDict_CheckExact(active) && ident != NULL)
         thread = PyDict_GetItemWithError(active, ident); /* borrowed */
@@ -42,7 +40,6 @@ static PyObject *thread_name(void) {
         Py_XDECREF(fields);
         Py_DECREF(held);
     }
-    Py_XDECREF(main);
     Py_XDECREF(active);
     Py_XDECREF(ident);
     return only_text(name);

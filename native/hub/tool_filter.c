@@ -1,7 +1,5 @@
 #include "hub/tool_filter.h"
 
-#include <string.h>
-
 #include "base/alloc.h"
 #include "code/cfunction.h"
 #include "hub/thread_facts.h"
@@ -44,14 +42,16 @@ static bool fact_number(void *Py_UNUSED(context), sm_fact fact, int64_t *value) 
     return true;
 }
 
-/* Return the name of the thread or task. It lives until the next call, in the context. */
-static const char *fact_text(void *context, sm_fact fact) {
-    PyObject **held = context;
+const char *sm_tool_filter_text(PyObject **held, sm_fact fact) {
     Py_XSETREF(*held, fact == SM_FACT_THREAD ? sm_fact_thread_name() : sm_fact_task_name());
     const char *text = *held ? PyUnicode_AsUTF8(*held) : "";
     if (text == NULL)
         PyErr_Clear();
     return text;
+}
+
+static const char *fact_text(void *context, sm_fact fact) {
+    return sm_tool_filter_text(context, fact);
 }
 
 bool sm_tool_filter_of_event(sm_tool_filter *choice, const sm_hook_event *event) {

@@ -15,6 +15,7 @@
 #include "code/cfunction.h"
 #include "hooks/safepoint.h"
 #include "hub/thread_facts.h"
+#include "hub/tool_filter.h"
 
 typedef struct sm_watch_call {
     struct sm_watch_call *next; /* the next call of the same thread */
@@ -52,7 +53,6 @@ typedef struct {
     const sm_watch_call *call; /* the call that ends, or NULL if times are unknown */
     uint64_t now;
     PyObject *text; /* owned; the last text returned */
-    char none[1];
 } question;
 
 /* Functions. */
@@ -93,25 +93,28 @@ lost:
     return NULL;
 }
 
+/* Return the hub's events that are needed to match these kinds. */
+static uint32_t events_for(const sm_watch *watch, uint32_t kinds) {
+    uint32_t events = kinds;
+    bool calls = (kinds & SM_EVENT_BIT(SM_EVENT_CALL)) != 0;
+    if (watch->keeps_all || (watch->tracks && calls))
+        events |= SM_HOOK_CALLS;
+    if (watch->lines && calls)
+        events |= SM_HOOK_BIT(SM_HOOK_LINE);
+    if (watch->unwinds_by_raise && calls)
+        events |= SM_HOOK_BIT(SM_HOOK_RAISE);
+    if (sm_filter_needs(watch->filter, SM_FACT_CALLS) || (kinds & SM_EVENT_BIT(SM_EVENT_OPCODE)) != 0)
+        events |= SM_HOOK_BIT(SM_HOOK_START);
+    return events;
+}
+
 static uint32_t wants(sm_tool *tool, PyCodeObject *code, PyObject *globals) {
     sm_watch *watch = (sm_watch *)tool;
     const sm_watched *of = watched(watch, code, globals);
     if (of == NULL || of->hidden)
         return 0;
-    uint32_t kinds = of->verdict.yes | of->verdict.maybe;
-    uint32_t events = watch->all_calls ? SM_HOOK_CALLS : 0;
-    if (kinds == 0)
-        return events;
-    events |= kinds;
-    if (watch->keeps_all || (watch->tracks && (kinds & SM_EVENT_BIT(SM_EVENT_CALL)) != 0))
-        events |= SM_HOOK_CALLS;
-    if (watch->lines && (kinds & SM_EVENT_BIT(SM_EVENT_CALL)) != 0)
-        events |= SM_HOOK_BIT(SM_HOOK_LINE);
-    if (watch->unwinds_by_raise && (kinds & SM_EVENT_BIT(SM_EVENT_CALL)) != 0)
-        events |= SM_HOOK_BIT(SM_HOOK_RAISE);
-    if (sm_filter_needs(watch->filter, SM_FACT_CALLS) || (kinds & SM_EVENT_BIT(SM_EVENT_OPCODE)) != 0)
-        events |= SM_HOOK_BIT(SM_HOOK_START);
-    return events & tool->events;
+    uint32_t kinds = of->verdict.yes | of->verdict.maybe, events = watch->all_calls ? SM_HOOK_CALLS : 0;
+    return kinds != 0 ? (events | events_for(watch, kinds)) & tool->events : events;
 }
 
 /* Running calls. */
@@ -213,15 +216,7 @@ static bool number_of(void *context, sm_fact fact, int64_t *value) {
 }
 
 static const char *text_of(void *context, sm_fact fact) {
-    question *q = context;
-    Py_XDECREF(q->text);
-    q->text = fact == SM_FACT_THREAD ? sm_fact_thread_name() : fact == SM_FACT_TASK ? sm_fact_task_name() : NULL;
-    if (q->text == NULL)
-        return q->none;
-    const char *text = PyUnicode_AsUTF8(q->text);
-    if (text == NULL)
-        PyErr_Clear();
-    return text;
+    return sm_tool_filter_text(&((question *)context)->text, fact);
 }
 
 static sm_verdict python_of(void *context, uint32_t term) {
@@ -237,7 +232,7 @@ static sm_verdict ask(sm_watch *watch, const sm_watched *of, sm_event_kind kind,
         return SM_YES;
     if ((of->verdict.maybe & bit) == 0)
         return SM_NO;
-    question q = {watch, of, call, now, NULL, ""};
+    question q = {watch, of, call, now, NULL};
     sm_thread_facts facts = {.kind = kind, .function = of->function, .line = event->line, .context = &q};
     facts.number = number_of;
     facts.text = text_of;
@@ -502,15 +497,7 @@ int sm_watch_start(sm_watch *watch) {
     uint32_t leaving = SM_EVENT_BIT(SM_EVENT_RETURN) | SM_EVENT_BIT(SM_EVENT_UNWIND);
     watch->keeps_all |= own || (durations && (watch->kinds & leaving) != 0);
     sm_tool *tool = &watch->tool;
-    tool->events = watch->kinds;
-    if ((watch->tracks && (watch->kinds & SM_EVENT_BIT(SM_EVENT_CALL)) != 0) || watch->keeps_all)
-        tool->events |= SM_HOOK_CALLS;
-    if (watch->lines && (watch->kinds & SM_EVENT_BIT(SM_EVENT_CALL)) != 0)
-        tool->events |= SM_HOOK_BIT(SM_HOOK_LINE);
-    if (watch->unwinds_by_raise)
-        tool->events |= SM_HOOK_BIT(SM_HOOK_RAISE);
-    if (sm_filter_needs(filter, SM_FACT_CALLS) || (watch->kinds & SM_EVENT_BIT(SM_EVENT_OPCODE)) != 0)
-        tool->events |= SM_HOOK_BIT(SM_HOOK_START);
+    tool->events = events_for(watch, watch->kinds);
     tool->filtered = true;
     tool->call = on_event;
     tool->wants = wants;

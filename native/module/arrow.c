@@ -1,7 +1,6 @@
 /* seismo._core.arrow_stream: columns as a capsule of the Arrow PyCapsule interface. */
 #include "base/alloc.h"
 #include "file/columns.h"
-#include "module/column.h"
 #include "module/module.h"
 
 /* ---- the capsule ---- */

@@ -74,13 +74,11 @@ static int profiler_clear_references(PyObject *self) {
 }
 
 static void profiler_dealloc(PyObject *self) {
-    PyTypeObject *type = Py_TYPE(self);
     PyObject_GC_UnTrack(self);
     sm_exception kept = sm_exception_keep();
     (void)profiler_clear_references(self);
     sm_exception_restore(kept);
-    type->tp_free(self);
-    Py_DECREF(type);
+    sm_object_free(self);
 }
 
 /* Return the profiler's statistics, or NULL with an exception set if it was collected: finalizers may still use it. */
@@ -154,7 +152,7 @@ static PyObject *profiler_getstats(PyObject *self, PyObject *Py_UNUSED(none)) {
 }
 
 static PyMethodDef profiler_methods[] = {
-    {"enable", (PyCFunction)(void (*)(void))profiler_enable, METH_VARARGS | METH_KEYWORDS,
+    {"enable", SM_KEYWORDS(profiler_enable),
      "enable(subcalls=True, builtins=True)\n\nStart counting, or continue. subcalls: keep the numbers for each caller, "
      "too. builtins: count C functions, too.\nAn argument that is not given stays as it was."},
     {"disable", profiler_disable, METH_NOARGS,

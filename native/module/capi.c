@@ -12,7 +12,6 @@
 #include "hub/as_tracefunc.h"
 #include "hub/backend.h"
 #include "hub/tool_filter.h"
-#include "module/filter.h"
 #include "module/module.h"
 
 typedef struct hook {
@@ -83,7 +82,7 @@ static int on_event(sm_tool *tool, sm_hook_thread *thread, const sm_hook_event *
         return 0;
     PyFrameObject *frame = sm_hub_frame_of(thread); /* borrowed; it is running */
     PyObject *arg, *made;
-    if (frame == NULL || sm_tracefunc_borrow(event, &arg, &made) < 0)
+    if (frame == NULL || sm_tracefunc_arg(event, &arg, &made) < 0)
         return -1;
     sm_frame_object *fields = (sm_frame_object *)frame;
     bool opcodes = fields->trace_opcodes;

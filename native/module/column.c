@@ -3,6 +3,7 @@
 #include <stdint.h>
 
 #include "base/alloc.h"
+#include "module/module.h"
 
 typedef struct {
     PyObject_HEAD void *memory; /* owned, from sm_malloc */
@@ -12,10 +13,8 @@ typedef struct {
 } column;
 
 static void column_dealloc(PyObject *self) {
-    PyTypeObject *type = Py_TYPE(self);
     sm_free(((column *)self)->memory);
-    type->tp_free(self);
-    Py_DECREF(type);
+    sm_object_free(self);
 }
 
 static Py_ssize_t column_length(PyObject *self) {

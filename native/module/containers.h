@@ -17,3 +17,11 @@ static inline void sm_dict_add(PyObject **dict, const char *name, PyObject *valu
         Py_CLEAR(*dict);
     Py_XDECREF(value);
 }
+
+/* Add all items of another dict, a new reference. Clear the dict if that is NULL, with an exception set, or memory runs
+ * out. */
+static inline void sm_dict_join(PyObject **dict, PyObject *more) {
+    if (*dict != NULL && (more == NULL || PyDict_Update(*dict, more) < 0))
+        Py_CLEAR(*dict);
+    Py_XDECREF(more);
+}

@@ -1,7 +1,6 @@
 /* The coverage recorder's Python functions, beside those of all recordings (engine.c). */
 #include "recorder/coverage/coverage.h"
 
-#include "module/coverage.h"
 #include "module/module.h"
 #include "recorder/coverage/places.h"
 
@@ -36,14 +35,10 @@ PyObject *sm_module_coverage_status(void) {
                          sm_cover.odd_branches);
 }
 
-static PyMethodDef functions[] = {
+PyMethodDef sm_methods_coverage[] = {
     {"cover_context", cover_context, METH_O,
      "cover_context(name): what runs from now on, in all threads, belongs to the context of this name ('': to none)."},
     {"cover_executed", cover_executed, METH_NOARGS,
      "Return how many lines were executed so far, each as often as it was: with counts, else 0."},
     {NULL, NULL, 0, NULL},
 };
-
-int sm_module_add_coverage(PyObject *module) {
-    return PyModule_AddFunctions(module, functions);
-}

@@ -1,6 +1,5 @@
 /* The engine's Python functions: start, stop, snapshot and others. */
 #include <string.h>
-#include <unistd.h>
 
 #include "base/write_without_signal.h"
 #include "clock/sampler.h"
@@ -11,14 +10,12 @@
 #include "engine/engine.h"
 #include "engine/flush.h"
 #include "engine/recording.h"
-#include "module/coverage.h"
-#include "module/filter.h"
+#include "filter/filter.h"
+#include "module/containers.h"
 #include "module/module.h"
-#include "module/objects.h"
 #include "module/settings.h"
 #include "module/wiring.h"
 #include "recorder/calls/calltree.h"
-#include "recorder/coverage/coverage.h"
 #include "recorder/lines/lines.h"
 #include "recorder/objects/objects.h"
 #include "source/sources.h"
@@ -355,8 +352,7 @@ static PyObject *main_status(void) {
         sm_clock_ns(&sm_engine.clock, sm_engine.costs.resume.inside), "resume_outside",
         sm_clock_ns(&sm_engine.clock, sm_engine.costs.resume.outside), "cost_error", sm_engine.costs.error, "piece",
         sm_clock_ns(&sm_engine.clock, sm_engine.costs.piece));
-    if (facts != NULL && sm_module_objects_status(facts) < 0)
-        Py_CLEAR(facts);
+    sm_dict_join(&facts, sm_module_objects_status());
     return facts;
 }
 
@@ -373,16 +369,13 @@ static PyObject *engine_status(PyObject *Py_UNUSED(module), PyObject *args) {
     bool kept =
         recording->settings.journal && writer != NULL && !sm_writer_behind(writer) && sm_writer_lost(writer) == 0;
     sm_engine_unlock();
-    PyObject *facts = recording == &sm_main ? main_status() : sm_module_coverage_status();
     PyObject *status = Py_BuildValue(
         "{sOsOsssssisKsKsisO}", "running", recording->running ? Py_True : Py_False, "forked",
         recording->forked ? Py_True : Py_False, "source", last ? source->name : "", "recorder",
         last ? last->recorder->name : "", "tool_id", last && source->tool_id ? source->tool_id() : -1, "hook_lost",
         (unsigned long long)recording->hook_lost, "lost_memory", (unsigned long long)recording->lost_memory,
         "write_error", error, "journal_kept", kept ? Py_True : Py_False);
-    if (facts == NULL || (status != NULL && PyDict_Update(status, facts) < 0))
-        Py_CLEAR(status);
-    Py_XDECREF(facts);
+    sm_dict_join(&status, recording == &sm_main ? main_status() : sm_module_coverage_status());
     sm_objects_quiet(false);
     return status;
 }
@@ -401,9 +394,7 @@ static PyObject *engine_sources(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED
             Py_BuildValue("{sssOsOss}", "name", (*source)->name, "available", objection ? Py_False : Py_True, "chosen",
                           !objection && !chosen ? Py_True : Py_False, "reason", reason);
         chosen = chosen || objection == NULL;
-        if (fact == NULL || PyList_Append(list, fact) < 0)
-            Py_CLEAR(list);
-        Py_XDECREF(fact);
+        sm_list_add(&list, fact);
     }
     return list;
 }
@@ -472,9 +463,9 @@ static PyObject *waits_told(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(arg
 static PyMethodDef functions[] = {
     /* The last argument of many is the name of a recorder, for its recording: by default the main one, which is that of
      * all recorders but coverage. */
-    {"start", (PyCFunction)(void (*)(void))engine_start, METH_VARARGS | METH_KEYWORDS,
+    {"start", SM_KEYWORDS(engine_start),
      "Start recording. Raises RuntimeError, with a sentence that says why, where that is impossible."},
-    {"stop", (PyCFunction)(void (*)(void))engine_stop, METH_VARARGS | METH_KEYWORDS,
+    {"stop", SM_KEYWORDS(engine_stop),
      "Remove the hooks and write the rest. Does nothing when nothing is being recorded."},
     {"snapshot", engine_snapshot, METH_VARARGS, "Return the recording so far, as the bytes of a .seismo file."},
     {"flush", engine_flush, METH_VARARGS, "Write to the file, if there is one, what has changed since the last write."},

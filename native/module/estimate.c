@@ -4,7 +4,13 @@
 #include "estimate/aggregate.h"
 #include "estimate/combine.h"
 #include "module/column.h"
+#include "module/containers.h"
 #include "module/module.h"
+
+static void no_memory(sm_views *v) {
+    PyErr_NoMemory();
+    v->failed = true;
+}
 
 /* Return true if all values are in [from, below), otherwise set a ValueError. */
 static int in_range(sm_views *v, const char *name, const int64_t *values, Py_ssize_t rows, int64_t from,
@@ -31,10 +37,8 @@ static int parents_first(sm_views *v, const int64_t *parents, Py_ssize_t rows) {
 /* Allocate a new column's memory. */
 static void *fresh(sm_views *v, Py_ssize_t rows) {
     void *memory = v->failed ? NULL : sm_malloc((size_t)rows * 8);
-    if (memory == NULL && !v->failed) {
-        PyErr_NoMemory();
-        v->failed = true;
-    }
+    if (memory == NULL && !v->failed)
+        no_memory(v);
     return memory;
 }
 
@@ -54,10 +58,7 @@ static PyObject *outputs_dict(PyObject *module, sm_views *v, output *outputs, in
             sm_free(o->memory);
             continue;
         }
-        PyObject *column = sm_column_new(module, o->memory, o->rows, o->format); /* owned */
-        if (column == NULL || PyDict_SetItemString(dict, o->name, column) < 0)
-            Py_CLEAR(dict);
-        Py_XDECREF(column);
+        sm_dict_add(&dict, o->name, sm_column_new(module, o->memory, o->rows, o->format));
     }
     return dict;
 }
@@ -154,10 +155,9 @@ static PyObject *core_estimate(PyObject *module, PyObject *arguments) {
     if (!v.failed) {
         int done;
         Py_BEGIN_ALLOW_THREADS done = sm_estimate(&in, &out);
-        Py_END_ALLOW_THREADS if (done < 0) {
-            PyErr_NoMemory();
-            v.failed = true;
-        }
+        Py_END_ALLOW_THREADS;
+        if (done < 0)
+            no_memory(&v);
     }
     PyObject *result = outputs_dict(module, &v, outputs, (int)(sizeof outputs / sizeof *outputs));
     sm_views_release(&v);
@@ -206,10 +206,9 @@ static PyObject *core_aggregate(PyObject *module, PyObject *arguments) {
     if (!v.failed) {
         int done;
         Py_BEGIN_ALLOW_THREADS done = sm_aggregate(&in, &out);
-        Py_END_ALLOW_THREADS if (done < 0) {
-            PyErr_NoMemory();
-            v.failed = true;
-        }
+        Py_END_ALLOW_THREADS;
+        if (done < 0)
+            no_memory(&v);
     }
     PyObject *result = outputs_dict(module, &v, outputs, SM_SUMS + 4);
     sm_views_release(&v);
@@ -246,10 +245,9 @@ static PyObject *core_combine(PyObject *module, PyObject *arguments) {
         int64_t combined;
         Py_BEGIN_ALLOW_THREADS combined = sm_combine((size_t)rows, parent, thread, function, chosen, outputs[0].memory,
                                                      outputs[1].memory, outputs[2].memory, outputs[3].memory);
-        Py_END_ALLOW_THREADS if (combined < 0) {
-            PyErr_NoMemory();
-            v.failed = true;
-        }
+        Py_END_ALLOW_THREADS;
+        if (combined < 0)
+            no_memory(&v);
         outputs[1].rows = outputs[2].rows = outputs[3].rows = (Py_ssize_t)combined;
     }
     PyObject *result = outputs_dict(module, &v, outputs, 4);
@@ -332,18 +330,15 @@ PyMethodDef sm_methods_estimate[] = {
      "estimate(tables, distorted=True) -> dict\n\nOwn and total times with errors of nodes (own_ns, own_error_ns, "
      "total_ns, total_error_ns, total_square, total_distortion, total_wait_ns, depth) and own times of functions "
      "(function_own_ns, function_own_error_ns, function_distortion_ns). distorted: errors contain what probes do to "
-     "the "
-     "code around them."},
+     "the code around them."},
     {"aggregate", core_aggregate, METH_VARARGS,
      "aggregate(nodes, estimated, functions) -> dict\n\nSums over each function's nodes, and its total time."},
     {"combine", core_combine, METH_VARARGS,
      "combine(nodes, chosen) -> dict\n\nThe tree of the threads t with chosen[t] != 0 laid on one another: to (for "
-     "each "
-     "node its row or -1), parent, function, depth."},
+     "each node its row or -1), parent, function, depth."},
     {"sum_by", core_sum_by, METH_VARARGS,
      "sum_by({'to':, 'values':}, rows, format, is_or=False) -> Column\n\nFor each row the sum (or the bitwise or) of "
-     "the "
-     "values whose `to` is that row."},
+     "the values whose `to` is that row."},
     {"take", core_take, METH_VARARGS,
      "take({'values':, 'rows':}, format) -> Column\n\nThe values at the given rows, in their order."},
     {NULL, NULL, 0, NULL},

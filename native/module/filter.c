@@ -1,7 +1,7 @@
 /* seismo._core.Filter: the compiled program of an expression. Its methods evaluate it for tests, with facts in a dict.
  */
 #define PY_SSIZE_T_CLEAN
-#include "module/filter.h"
+#include "filter/filter.h"
 
 #include "compat/runtime.h"
 #include "engine/recording.h"
@@ -25,12 +25,9 @@ static PyObject *filter_new(PyTypeObject *type, PyObject *arguments, PyObject *k
     Py_buffer program;
     if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "y*:Filter", names, &program))
         return NULL;
-    if (SM_FREE_THREADED) { /* tables of functions depend on the GIL */
+    if (SM_FREE_THREADED) /* tables of functions depend on the GIL */
         PyErr_SetString(PyExc_RuntimeError, sm_interpreter_objection());
-        PyBuffer_Release(&program);
-        return NULL;
-    }
-    if (sm_engine_init() < 0) { /* makes the names of functions available */
+    if (SM_FREE_THREADED || sm_engine_init() < 0) { /* makes the names of functions available */
         PyBuffer_Release(&program);
         return NULL;
     }
@@ -52,14 +49,11 @@ static PyObject *filter_new(PyTypeObject *type, PyObject *arguments, PyObject *k
 }
 
 static void filter_dealloc(PyObject *self) {
-    PyTypeObject *type = Py_TYPE(self);
     sm_filter_release(((filter_object *)self)->filter);
-    type->tp_free(self);
-    Py_DECREF(type);
+    sm_object_free(self);
 }
 
-static PyObject *filter_kinds(PyObject *self, void *closure) {
-    (void)closure;
+static PyObject *filter_kinds(PyObject *self, void *Py_UNUSED(closure)) {
     return PyLong_FromUnsignedLong(sm_filter_kinds(((filter_object *)self)->filter));
 }
 
@@ -82,10 +76,6 @@ static PyObject *filter_of_code(PyObject *self, PyObject *arguments) {
 
 /* ---- an event from a dict ---- */
 
-typedef struct {
-    PyObject *facts; /* borrowed; a dict */
-} from_dict;
-
 static const char *const fact_names[SM_THREAD_FACTS] = {
     [SM_FACT_MODULE] = "module",     [SM_FACT_QUALNAME] = "qualname", [SM_FACT_FILE] = "file",
     [SM_FACT_THREAD] = "thread",     [SM_FACT_TASK] = "task",         [SM_FACT_EXCEPTION] = "exception",
@@ -99,7 +89,7 @@ static PyObject *fact(PyObject *facts, const char *name) { /* borrowed, or NULL 
 }
 
 static bool dict_number(void *context, sm_fact which, int64_t *value) {
-    PyObject *number = fact(((from_dict *)context)->facts, fact_names[which]);
+    PyObject *number = fact(context, fact_names[which]);
     if (number == NULL || !PyLong_Check(number))
         return false;
     int overflow;
@@ -115,7 +105,7 @@ static const char *utf8(PyObject *text) {
 }
 
 static const char *dict_text(void *context, sm_fact which) {
-    return utf8(fact(((from_dict *)context)->facts, fact_names[which]));
+    return utf8(fact(context, fact_names[which]));
 }
 
 /* Make a function without a code object from the facts; valid as long as the dict. */
@@ -132,17 +122,17 @@ static bool function_from(PyObject *facts, const char *module, const char *qualn
 
 static PyObject *filter_of_event(PyObject *self, PyObject *arguments) {
     int kind;
-    from_dict from;
-    if (!PyArg_ParseTuple(arguments, "iO!:of_event", &kind, &PyDict_Type, &from.facts))
+    PyObject *given; /* borrowed */
+    if (!PyArg_ParseTuple(arguments, "iO!:of_event", &kind, &PyDict_Type, &given))
         return NULL;
     if (kind < 0 || kind >= SM_EVENT_KINDS)
         return PyErr_Format(PyExc_ValueError, "there is no kind of event with the number %d", kind);
     sm_function function, callee;
-    bool known = function_from(from.facts, "module", "qualname", &function);
-    bool callee_known = function_from(from.facts, "callee_module", "callee_qualname", &callee);
+    bool known = function_from(given, "module", "qualname", &function);
+    bool callee_known = function_from(given, "callee_module", "callee_qualname", &callee);
     if (PyErr_Occurred())
         return NULL;
-    PyObject *exception = fact(from.facts, "exception");
+    PyObject *exception = fact(given, "exception");
     sm_thread_facts facts = {
         .kind = (sm_event_kind)kind,
         .function = known ? &function : NULL,
@@ -151,7 +141,7 @@ static PyObject *filter_of_event(PyObject *self, PyObject *arguments) {
         .exception = exception == Py_False ? Py_None : exception,
         .number = dict_number,
         .text = dict_text,
-        .context = &from,
+        .context = given,
     };
     const sm_filter *filter = ((filter_object *)self)->filter;
     sm_filter_code of = sm_filter_of_code(filter, facts.function, NULL);
@@ -174,8 +164,7 @@ static PyMethodDef filter_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-static PyObject *core_glob(PyObject *module, PyObject *arguments) {
-    (void)module;
+static PyObject *core_glob(PyObject *Py_UNUSED(module), PyObject *arguments) {
     const char *pattern, *text;
     Py_ssize_t pattern_size, text_size;
     if (!PyArg_ParseTuple(arguments, "y#y#:_glob", &pattern, &pattern_size, &text, &text_size))

@@ -2,9 +2,9 @@
 #include "hub/python_hook.h"
 
 #include <string.h>
+#include <structmember.h>
 
 #include "engine/recording.h"
-#include "module/filter.h"
 #include "module/module.h"
 
 static PyTypeObject *hook_type = NULL; /* owned; the module is loaded once in a process */
@@ -40,13 +40,11 @@ static int hook_clear(PyObject *self) {
 }
 
 static void hook_dealloc(PyObject *self) {
-    PyTypeObject *type = Py_TYPE(self);
     sm_pyhook *hook = (sm_pyhook *)self;
     PyObject_GC_UnTrack(self);
     (void)hook_clear(self);
     sm_tool_filter_clear(&hook->choice);
-    type->tp_free(self);
-    Py_DECREF(type);
+    sm_object_free(self);
 }
 
 static void remove_hook(sm_pyhook *hook) {
@@ -69,16 +67,6 @@ static PyObject *hook_exit(PyObject *self, PyObject *const *Py_UNUSED(args), Py_
     Py_RETURN_NONE;
 }
 
-/* The hub itself removes a tool for one thread that has ended. */
-static PyObject *hook_active(PyObject *self, void *Py_UNUSED(closure)) {
-    return PyBool_FromLong(((sm_pyhook *)self)->tool.active);
-}
-
-static PyObject *hook_function(PyObject *self, void *Py_UNUSED(closure)) {
-    const sm_pyhook *hook = (sm_pyhook *)self;
-    return Py_NewRef(hook->function ? hook->function : Py_None);
-}
-
 static PyObject *hook_repr(PyObject *self) {
     const sm_pyhook *hook = (sm_pyhook *)self;
     return PyUnicode_FromFormat("<%s hook, %s>", hook->trace ? "trace" : "profile",
@@ -93,10 +81,12 @@ static PyMethodDef hook_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-static PyGetSetDef hook_members[] = {
-    {"active", hook_active, NULL, "Whether the function is still called.", NULL},
-    {"function", hook_function, NULL, "The function, or None when it is no longer called.", NULL},
-    {NULL, NULL, NULL, NULL, NULL},
+static PyMemberDef hook_members[] = {
+    /* The hub itself removes a tool for one thread that has ended. */
+    {"active", T_BOOL, offsetof(sm_pyhook, tool.active), READONLY, "Whether the function is still called."},
+    {"function", T_OBJECT, offsetof(sm_pyhook, function), READONLY,
+     "The function, or None when it is no longer called."},
+    {NULL, 0, 0, 0, NULL},
 };
 
 static PyType_Slot hook_slots[] = {
@@ -106,7 +96,7 @@ static PyType_Slot hook_slots[] = {
     {Py_tp_clear, hook_clear},
     {Py_tp_dealloc, hook_dealloc},
     {Py_tp_methods, hook_methods},
-    {Py_tp_getset, hook_members},
+    {Py_tp_members, hook_members},
     {Py_tp_repr, hook_repr},
     {0, NULL},
 };
@@ -169,17 +159,9 @@ static PyObject *set_trace(PyObject *Py_UNUSED(module), PyObject *args, PyObject
     return set_hook(args, keywords, true);
 }
 
-static PyObject *newest(bool trace) {
+static PyObject *newest(PyObject *Py_UNUSED(none), bool trace) {
     const sm_pyhook *hook = sm_pyhook_newest(trace);
     return Py_NewRef(hook && hook->function ? hook->function : Py_None);
-}
-
-static PyObject *get_profile(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(args)) {
-    return newest(false);
-}
-
-static PyObject *get_trace(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(args)) {
-    return newest(true);
 }
 
 static PyObject *stand_in(PyObject *function, bool trace) {
@@ -188,21 +170,8 @@ static PyObject *stand_in(PyObject *function, bool trace) {
     Py_RETURN_NONE;
 }
 
-static PyObject *setprofile(PyObject *Py_UNUSED(module), PyObject *function) {
-    return stand_in(function, false);
-}
-
-static PyObject *settrace(PyObject *Py_UNUSED(module), PyObject *function) {
-    return stand_in(function, true);
-}
-
-static PyObject *getprofile(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(args)) {
-    PyObject *function = sm_pyhook_stands_in(PyThreadState_Get(), false);
-    return Py_NewRef(function ? function : Py_None);
-}
-
-static PyObject *gettrace(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(args)) {
-    PyObject *function = sm_pyhook_stands_in(PyThreadState_Get(), true);
+static PyObject *stands_in(PyObject *Py_UNUSED(none), bool trace) {
+    PyObject *function = sm_pyhook_stands_in(PyThreadState_Get(), trace);
     return Py_NewRef(function ? function : Py_None);
 }
 
@@ -222,13 +191,18 @@ static PyObject *stand_in_everywhere(PyObject *function, bool trace) {
     Py_RETURN_NONE;
 }
 
-static PyObject *setprofile_everywhere(PyObject *Py_UNUSED(module), PyObject *function) {
-    return stand_in_everywhere(function, false);
-}
-
-static PyObject *settrace_everywhere(PyObject *Py_UNUSED(module), PyObject *function) {
-    return stand_in_everywhere(function, true);
-}
+/* Each of these functions exists for profile and for trace functions. */
+#define FOR_BOTH(profile_name, trace_name, does)                                                                       \
+    static PyObject *profile_name(PyObject *Py_UNUSED(module), PyObject *given) {                                      \
+        return does(given, false);                                                                                     \
+    }                                                                                                                  \
+    static PyObject *trace_name(PyObject *Py_UNUSED(module), PyObject *given) {                                        \
+        return does(given, true);                                                                                      \
+    }
+FOR_BOTH(get_profile, get_trace, newest)
+FOR_BOTH(setprofile, settrace, stand_in)
+FOR_BOTH(getprofile, gettrace, stands_in)
+FOR_BOTH(setprofile_everywhere, settrace_everywhere, stand_in_everywhere)
 
 static PyObject *hub_status(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(args)) {
     return sm_hub_status();
@@ -247,17 +221,15 @@ static PyObject *slots_taken(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ar
     return taken;
 }
 
-#define KEYWORDS(function) (PyCFunction)(void (*)(void))(function), METH_VARARGS | METH_KEYWORDS
-
 PyMethodDef sm_methods_hooks[] = {
-    {"set_profile", KEYWORDS(set_profile),
+    {"set_profile", SM_KEYWORDS(set_profile),
      "set_profile(func, *, threads='current', where=None)\n--\n\nCall func(frame, event, arg) for calls and returns, "
      "as sys.setprofile would, alongside whatever else does.\n\nthreads: 'current', or 'all' for the threads that run "
      "now and those that will. where: an expression that selects events\n(docs/expressions.md). Returns a handle: its "
      "remove() stops the calls, and so does leaving it as a `with` block.\nRaises UsageError if func is not callable, "
      "threads is another value or the expression is wrong; RuntimeError if this\ninterpreter's hooks are not "
      "available."},
-    {"set_trace", KEYWORDS(set_trace),
+    {"set_trace", SM_KEYWORDS(set_trace),
      "set_trace(func, *, threads='current', where=None)\n--\n\nCall func(frame, 'call', None) when a function begins, "
      "as sys.settrace would, alongside whatever else does. What it\nreturns is called for the lines, the exceptions "
      "and the return of that frame.\n\nArguments, result and errors are those of set_profile()."},

@@ -4,10 +4,10 @@
 #define COUNT(list) (sizeof(list) / sizeof *(list))
 
 static PyMethodDef *const functions[] = {
-    sm_methods_arrow,  sm_methods_compile_program,  sm_methods_estimate,  sm_methods_exit_status,
-    sm_methods_hooks,  sm_methods_keep_files,       sm_methods_objects,   sm_methods_processes,
-    sm_methods_reader, sm_methods_reference_tracer, sm_methods_referrers, sm_methods_trace_marks,
-    sm_methods_watch,
+    sm_methods_arrow,       sm_methods_compile_program, sm_methods_coverage,         sm_methods_estimate,
+    sm_methods_exit_status, sm_methods_hooks,           sm_methods_keep_files,       sm_methods_objects,
+    sm_methods_processes,   sm_methods_reader,          sm_methods_reference_tracer, sm_methods_referrers,
+    sm_methods_trace_marks, sm_methods_watch,
 #ifdef SM_TESTING
     sm_methods_jumps,
 #endif
@@ -16,7 +16,7 @@ static PyType_Spec *const types[] = {
     &sm_type_column, &sm_type_journal, &sm_type_profiler, &sm_type_reference_tracer, &sm_type_watch, &sm_type_writer,
 };
 static int (*const parts[])(PyObject *module) = {
-    sm_module_add_callstats,   sm_module_add_capi,   sm_module_add_coverage, sm_module_add_engine,
+    sm_module_add_callstats,   sm_module_add_capi,   sm_module_add_engine,
     sm_module_add_exit_status, sm_module_add_filter, sm_module_add_hooks,
 };
 

@@ -1,8 +1,6 @@
 /* The objects recorder's Python functions. The session (seismo.sessions.objects) calls them inside the recorded
  * program. They make objects themselves, so they stop recording births on their thread and read the live table first.
  */
-#include "module/objects.h"
-
 #include <string.h>
 
 #include "base/alloc.h"
@@ -12,7 +10,7 @@
 #include "recorder/calls/calltree.h"
 #include "recorder/objects/marks_and_holders.h"
 #include "recorder/objects/objects.h"
-#include "recorder/objects/rows.h"
+#include "recorder/objects/store.h"
 
 enum { MOST_ADDRESSES = 100000 };
 
@@ -283,23 +281,20 @@ static PyObject *objects_add_holders(PyObject *Py_UNUSED(module), PyObject *rows
 
 /* ---- status ---- */
 
-int sm_module_objects_status(PyObject *status) {
+PyObject *sm_module_objects_status(void) {
     if (!sm_objects.on)
-        return 0;
+        return PyDict_New();
     sm_reference_poll();
     sm_reference_facts slot = sm_objects_slot_facts();
-    PyObject *facts =
-        Py_BuildValue("{sKsKsKsKsKsKsKsKsOsK}", "births", (unsigned long long)(sm_objects.births - sm_objects.unborn),
-                      "deaths", (unsigned long long)sm_objects.deaths, "live",
-                      (unsigned long long)(sm_objects.births - sm_objects.unborn - sm_objects.deaths), "live_bytes",
-                      (unsigned long long)sm_objects.live_bytes, "sites",
-                      (unsigned long long)(sm_objects.sites_count > 0 ? sm_objects.sites_count - 1 : 0), "sampling",
-                      (unsigned long long)sm_objects.weight, "blind_ns", (unsigned long long)slot.blind_ns, "taken",
-                      (unsigned long long)slot.taken, "chained", slot.chained ? Py_True : Py_False, "keys_bytes",
-                      (unsigned long long)sm_objects.keys_bytes);
-    int done = facts != NULL ? PyDict_Update(status, facts) : -1;
-    Py_XDECREF(facts);
-    return done;
+    return Py_BuildValue("{sKsKsKsKsKsKsKsKsOsK}", "births",
+                         (unsigned long long)(sm_objects.births - sm_objects.unborn), "deaths",
+                         (unsigned long long)sm_objects.deaths, "live",
+                         (unsigned long long)(sm_objects.births - sm_objects.unborn - sm_objects.deaths), "live_bytes",
+                         (unsigned long long)sm_objects.live_bytes, "sites",
+                         (unsigned long long)(sm_objects.sites_count > 0 ? sm_objects.sites_count - 1 : 0), "sampling",
+                         (unsigned long long)sm_objects.weight, "blind_ns", (unsigned long long)slot.blind_ns, "taken",
+                         (unsigned long long)slot.taken, "chained", slot.chained ? Py_True : Py_False, "keys_bytes",
+                         (unsigned long long)sm_objects.keys_bytes);
 }
 
 PyMethodDef sm_methods_objects[] = {
@@ -309,17 +304,15 @@ PyMethodDef sm_methods_objects[] = {
      "objects_mark(name): add a row to the marks and return the number of births so far."},
     {"objects_end", objects_end, METH_NOARGS,
      "objects_end(): the program has ended and what follows is seismo's own: the timeline ends here unless another "
-     "birth "
-     "follows."},
-    {"objects_alive", (PyCFunction)(void (*)(void))objects_alive, METH_VARARGS | METH_KEYWORDS,
+     "birth follows."},
+    {"objects_alive", SM_KEYWORDS(objects_alive),
      "objects_alive(first=0, last=-1): return {site: number of its objects that were born in (first, last] and are "
      "alive}."},
-    {"objects_addresses", (PyCFunction)(void (*)(void))objects_addresses, METH_VARARGS | METH_KEYWORDS,
+    {"objects_addresses", SM_KEYWORDS(objects_addresses),
      "objects_addresses(sites, first=0, last=-1, limit=100, spans=False): return {site: addresses} of live objects of "
      "a "
      "tuple of sites, at most limit of each and 100,000 in all; with spans, of those born in a span. Addresses may "
-     "only "
-     "be compared."},
+     "only be compared."},
     {"objects_site", objects_site, METH_O,
      "objects_site(id): return (module and name of the type, module, qualified name and file of the function, line, "
      "node)."},

@@ -67,6 +67,8 @@ static PyObject *sound_dict(const sm_read_data *data) {
                          (Py_ssize_t)data->sound[SM_THREADS]);
 }
 
+static const char *const journal_names[] = {"journal", "levels", "longest", "heads"};
+
 static PyObject *result_dict(PyObject *module, sm_read_data *data) {
     PyObject *dict = PyDict_New(); /* owned, returned */
     int64_t *offsets = data->offsets;
@@ -79,10 +81,8 @@ static PyObject *result_dict(PyObject *module, sm_read_data *data) {
     sm_dict_add(&dict, "behind", PyBool_FromLong(data->behind));
     sm_dict_add(&dict, "meta", meta_list(data));
     sm_dict_add(&dict, "problems", problem_list(data));
-    sm_dict_add(&dict, "journal", places_column(module, &data->journal));
-    sm_dict_add(&dict, "levels", places_column(module, &data->levels));
-    sm_dict_add(&dict, "heads", places_column(module, &data->heads));
-    sm_dict_add(&dict, "longest", places_column(module, &data->longest));
+    for (int kind = 0; kind < SM_JOURNAL_KINDS; kind++)
+        sm_dict_add(&dict, journal_names[kind], places_column(module, &data->journal[kind]));
     sm_dict_add(&dict, "sound", sound_dict(data));
     sm_dict_add(&dict, "tables", tables_dict(module, data));
     return dict;

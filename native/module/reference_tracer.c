@@ -4,9 +4,9 @@
 #include <stddef.h>
 #include <structmember.h>
 
-#include "code/function.h"
 #include "hooks/reference_tracer.h"
 #include "hub/reference_batch.h"
+#include "module/containers.h"
 #include "module/module.h"
 
 typedef struct {
@@ -175,12 +175,10 @@ static int tracer_clear(PyObject *self) {
 
 static void tracer_dealloc(PyObject *object) { /* the tool is removed, so no event comes */
     tracer *self = (tracer *)object;
-    PyTypeObject *type = Py_TYPE(object);
     PyObject_GC_UnTrack(object);
     sm_reference_batch_free(&self->batch);
     Py_CLEAR(self->callback);
-    type->tp_free(object);
-    Py_DECREF(type);
+    sm_object_free(object);
 }
 
 static PyObject *tracer_flush(PyObject *object, PyObject *Py_UNUSED(none)) {
@@ -212,19 +210,10 @@ static PyObject *tracer_exit(PyObject *self, PyObject *Py_UNUSED(args)) {
 static PyObject *tracer_status(PyObject *object, PyObject *Py_UNUSED(none)) {
     tracer *self = (tracer *)object;
     PyObject *status = sm_reference_status();
-    PyObject *mine =
-        status ? Py_BuildValue("{sOsKsK}", "active", self->tool.active ? Py_True : Py_False, "taken",
-                               (unsigned long long)self->tool.taken, "batches", (unsigned long long)self->batches)
-               : NULL;
-    int done = mine ? PyDict_Update(status, mine) : -1;
-    Py_XDECREF(mine);
-    if (done < 0)
-        Py_CLEAR(status);
+    sm_dict_join(&status,
+                 Py_BuildValue("{sOsKsK}", "active", self->tool.active ? Py_True : Py_False, "taken",
+                               (unsigned long long)self->tool.taken, "batches", (unsigned long long)self->batches));
     return status;
-}
-
-static PyObject *tracer_active(PyObject *self, void *Py_UNUSED(closure)) {
-    return PyBool_FromLong(((tracer *)self)->tool.active);
 }
 
 static PyMethodDef tracer_methods[] = {
@@ -245,12 +234,8 @@ static PyMethodDef tracer_methods[] = {
 
 static PyMemberDef tracer_members[] = {
     {"callback", T_OBJECT, offsetof(tracer, callback), READONLY, "The function that is called with each batch."},
+    {"active", T_BOOL, offsetof(tracer, tool.active), READONLY, "Whether it still receives events."},
     {NULL, 0, 0, 0, NULL},
-};
-
-static PyGetSetDef tracer_getset[] = {
-    {"active", tracer_active, NULL, "Whether it still receives events.", NULL},
-    {NULL, NULL, NULL, NULL, NULL},
 };
 
 static PyType_Slot tracer_slots[] = {
@@ -260,7 +245,6 @@ static PyType_Slot tracer_slots[] = {
     {Py_tp_dealloc, tracer_dealloc},
     {Py_tp_methods, tracer_methods},
     {Py_tp_members, tracer_members},
-    {Py_tp_getset, tracer_getset},
     {Py_tp_doc, "RefTracer(callback, current=False, size=32768)\n\nReceives the creation and destruction of objects; "
                 "see seismo.hooks.set_ref_tracer."},
     {0, NULL},

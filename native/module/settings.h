@@ -1,6 +1,5 @@
 /* The settings that recorders declare, as keywords of start(). */
-#ifndef SM_MODULE_SETTINGS_H
-#define SM_MODULE_SETTINGS_H
+#pragma once
 
 #include "engine/engine.h"
 
@@ -16,5 +15,3 @@ int sm_settings_defaults(PyObject *defaults);
 
 /* Return the word's number, or -1 with a ValueError set. */
 int sm_settings_word(const char *what, const char *given, const char *const *words);
-
-#endif

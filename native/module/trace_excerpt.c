@@ -1,7 +1,6 @@
 /* The method `cut` of seismo._core.Journal: a part of a journal, counted or written (trace/excerpt.h). */
 #include "trace/excerpt.h"
 
-#include "base/alloc.h"
 #include "module/column.h"
 #include "module/trace_reader.h"
 

@@ -140,15 +140,13 @@ static PyObject *timeline_new(PyTypeObject *type, PyObject *arguments, PyObject 
 
 static void timeline_dealloc(PyObject *object) {
     timeline *self = (timeline *)object;
-    PyTypeObject *type = Py_TYPE(object);
     sm_index_free(&self->index);
     sm_zoom_sheets_free(&self->sheets);
     sm_dictionary_free(&self->dictionary);
     sm_free(self->weight);
     for (int v = 0; v < VIEWS; v++)
         PyBuffer_Release(&self->view[v]);
-    type->tp_free(object);
-    Py_DECREF(type);
+    sm_object_free(object);
 }
 
 /* ---- reading ---- */
@@ -454,8 +452,8 @@ static PyObject *timeline_batches(PyObject *object, PyObject *arguments) {
 static PyMethodDef timeline_methods[] = {
     {"read", timeline_read, METH_VARARGS,
      "read(start, end, thread, limit, look_back) -> dict\n\nThe calls, instants and gaps with times in [start, end), "
-     "ns, "
-     "of one thread or (-1) all; no more than `limit` calls. When calls began that were open before is looked for in "
+     "ns, of one thread or (-1) all; no more than `limit` calls. When calls began that were open before is looked for "
+     "in "
      "`look_back` bytes before."},
     {"batches", timeline_batches, METH_VARARGS,
      "batches(start, end, look_back, report, times, columns, leaps) -> capsule\n\nThe calls as an Arrow stream."},

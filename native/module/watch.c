@@ -1,14 +1,15 @@
 /* seismo._core.Watch: a watch that reports its matches to a Python function, and functions for such reports. */
+#include <Python.h>
 #include <string.h>
+#include <structmember.h>
 
 #include "base/alloc.h"
-#include "code/text.h"
 #include "compat/exception.h"
 #include "compat/frame.h"
 #include "compat/runtime.h"
 #include "hub/thread_facts.h"
 #include "hub/watch.h"
-#include "module/filter.h"
+#include "module/containers.h"
 #include "module/module.h"
 
 typedef struct {
@@ -92,10 +93,8 @@ static PyObject *watch_new(PyTypeObject *type, PyObject *arguments, PyObject *ke
                                      &machinery))
         return NULL;
     sm_filter *held = sm_filter_from(filter);
-    if (held == NULL && PyErr_Occurred())
-        return NULL;
     if (held == NULL)
-        return PyErr_Format(PyExc_TypeError, "a watch needs a filter");
+        return NULL;
     watch_object *self = (watch_object *)type->tp_alloc(type, 0);
     if (self == NULL)
         return NULL;
@@ -131,13 +130,11 @@ static PyObject *watch_new(PyTypeObject *type, PyObject *arguments, PyObject *ke
 
 static void watch_dealloc(PyObject *object) {
     watch_object *self = (watch_object *)object; /* not running, because the hub holds it while it is */
-    PyTypeObject *type = Py_TYPE(object);
     sm_watch_release(&self->watch);
     Py_XDECREF(self->report);
     Py_XDECREF(self->evaluate);
     sm_free(self->hide);
-    type->tp_free(object);
-    Py_DECREF(type);
+    sm_object_free(object);
 }
 
 static PyObject *watch_start(PyObject *object, PyObject *Py_UNUSED(none)) {
@@ -182,31 +179,13 @@ static PyObject *watch_functions(PyObject *object, PyObject *Py_UNUSED(none)) {
         if (of == NULL || of->hidden)
             continue;
         const sm_function *f = of->function;
-        PyObject *buckets = buckets_of(of);
-        PyObject *row =
-            buckets == NULL
-                ? NULL
-                : Py_BuildValue("NNNiNKKKdddNd", text_of(f->module), text_of(f->qualname), text_of(f->file), f->line,
-                                PyBool_FromLong((of->verdict.yes | of->verdict.maybe) != 0),
-                                (unsigned long long)of->calls, (unsigned long long)of->matches,
-                                (unsigned long long)of->timed, of->sum_ns, of->min_ns, of->max_ns, buckets, of->own_ns);
-        if (row == NULL || PyList_Append(rows, row) < 0)
-            Py_CLEAR(rows);
-        Py_XDECREF(row);
+        sm_list_add(&rows, Py_BuildValue("NNNiNKKKdddNd", text_of(f->module), text_of(f->qualname), text_of(f->file),
+                                         f->line, PyBool_FromLong((of->verdict.yes | of->verdict.maybe) != 0),
+                                         (unsigned long long)of->calls, (unsigned long long)of->matches,
+                                         (unsigned long long)of->timed, of->sum_ns, of->min_ns, of->max_ns,
+                                         buckets_of(of), of->own_ns));
     }
     return rows;
-}
-
-static PyObject *watch_matched(PyObject *object, void *Py_UNUSED(closure)) {
-    return PyLong_FromUnsignedLongLong(((watch_object *)object)->watch.matched);
-}
-
-static PyObject *watch_lost(PyObject *object, void *Py_UNUSED(closure)) {
-    return PyLong_FromUnsignedLongLong(((watch_object *)object)->watch.lost);
-}
-
-static PyObject *watch_running(PyObject *object, void *Py_UNUSED(closure)) {
-    return PyBool_FromLong(((watch_object *)object)->running);
 }
 
 static PyMethodDef watch_methods[] = {
@@ -216,18 +195,18 @@ static PyMethodDef watch_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-static PyGetSetDef watch_fields[] = {
-    {"matched", watch_matched, NULL, NULL, NULL},
-    {"lost", watch_lost, NULL, NULL, NULL},
-    {"running", watch_running, NULL, NULL, NULL},
-    {NULL, NULL, NULL, NULL, NULL},
+static PyMemberDef watch_members[] = {
+    {"matched", T_ULONGLONG, offsetof(watch_object, watch.matched), READONLY, NULL},
+    {"lost", T_ULONGLONG, offsetof(watch_object, watch.lost), READONLY, NULL},
+    {"running", T_BOOL, offsetof(watch_object, running), READONLY, NULL},
+    {NULL, 0, 0, 0, NULL},
 };
 
 static PyType_Slot watch_slots[] = {
     {Py_tp_new, watch_new},
     {Py_tp_dealloc, watch_dealloc},
     {Py_tp_methods, watch_methods},
-    {Py_tp_getset, watch_fields},
+    {Py_tp_members, watch_members},
     {0, NULL},
 };
 

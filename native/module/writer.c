@@ -35,11 +35,9 @@ static PyObject *writer_new(PyTypeObject *type, PyObject *arguments, PyObject *k
 }
 
 static void writer_dealloc(PyObject *self) {
-    PyTypeObject *type = Py_TYPE(self);
     sm_writer_free(((writer *)self)->writer);
     sm_piece_heads_clear(&((writer *)self)->heads);
-    type->tp_free(self);
-    Py_DECREF(type);
+    sm_object_free(self);
 }
 
 /* Return the writer, or NULL with a ValueError set if it is finished. */
@@ -157,43 +155,26 @@ static void note_head(writer *self, const uint8_t *payload, size_t length) {
         write_heads(self);
 }
 
-/* Write a piece of a journal, from another recording. */
-static PyObject *writer_piece(PyObject *self, PyObject *payload) {
-    sm_writer *w = open_writer(self);
-    Py_buffer view;
-    if (w == NULL || PyObject_GetBuffer(payload, &view, PyBUF_SIMPLE) < 0)
-        return NULL;
-    if (sm_writer_append(w, SM_CHUNK_JRNL, view.buf, (size_t)view.len) == 0)
-        note_head((writer *)self, view.buf, (size_t)view.len);
-    PyBuffer_Release(&view);
-    if (check(w) < 0)
-        return NULL;
-    Py_RETURN_NONE;
-}
-
 /* Write a chunk of a journal, from another recording. */
 static PyObject *writer_of_journal(PyObject *self, PyObject *arguments) {
     sm_writer *w = open_writer(self);
     const char *kind;
-    PyObject *payload; /* borrowed */
-    if (w == NULL || !PyArg_ParseTuple(arguments, "sO:of_journal", &kind, &payload))
+    Py_buffer payload;
+    if (w == NULL || !PyArg_ParseTuple(arguments, "sy*:of_journal", &kind, &payload))
         return NULL;
-    if (strcmp(kind, "JRNL") == 0)
-        return writer_piece(self, payload);
-    if (strcmp(kind, "LEVL") != 0 && strcmp(kind, "LONG") != 0)
+    uint32_t chunk = strlen(kind) == 4 ? SM_CHUNK(kind[0], kind[1], kind[2], kind[3]) : 0;
+    bool good = sm_chunk_of_journal(chunk) >= 0 && chunk != SM_CHUNK_HEAD; /* heads follow from the pieces */
+    if (good && sm_writer_append(w, chunk, payload.buf, (size_t)payload.len) == 0 && chunk == SM_CHUNK_JRNL)
+        note_head((writer *)self, payload.buf, (size_t)payload.len);
+    PyBuffer_Release(&payload);
+    if (!good)
         return PyErr_Format(PyExc_ValueError, "'%s' is no kind of a journal's chunks", kind);
-    Py_buffer view;
-    if (PyObject_GetBuffer(payload, &view, PyBUF_SIMPLE) < 0)
-        return NULL;
-    (void)sm_writer_append(w, kind[1] == 'E' ? SM_CHUNK_LEVL : SM_CHUNK_LONG, view.buf, (size_t)view.len);
-    PyBuffer_Release(&view);
     if (check(w) < 0)
         return NULL;
     Py_RETURN_NONE;
 }
 
-static PyObject *writer_finish(PyObject *self, PyObject *unused) {
-    (void)unused;
+static PyObject *writer_finish(PyObject *self, PyObject *Py_UNUSED(none)) {
     sm_writer *w = open_writer(self);
     if (w == NULL)
         return NULL;
@@ -217,7 +198,6 @@ static PyMethodDef writer_methods[] = {
     {"table", writer_table, METH_VARARGS,
      "table(name, columns)\n\nAdd rows, given as all columns of the table, each a buffer of int64 ('q') or float64 "
      "('d')."},
-    {"piece", writer_piece, METH_O, "piece(payload)\n\nAdd a piece of a journal."},
     {"of_journal", writer_of_journal, METH_VARARGS,
      "of_journal(kind, payload)\n\nAdd a chunk of a journal: a piece (JRNL), a sheet of its levels (LEVL), longest "
      "calls (LONG)."},

@@ -184,11 +184,6 @@ static int get_next(struct ArrowArrayStream *stream, struct ArrowArray *out) {
     return 0;
 }
 
-static const char *get_last_error(struct ArrowArrayStream *stream) {
-    (void)stream;
-    return "out of memory";
-}
-
 static void release(struct ArrowArrayStream *stream) {
     batches *all = stream->private_data;
     if (all->reading)
@@ -219,7 +214,7 @@ int sm_batches_make(struct ArrowArrayStream *out, const sm_trace *journal, const
     all->sink = (sm_sink){.receiver = all, .call = take_call, .look_back = wish->look_back};
     *out = (struct ArrowArrayStream){.get_schema = get_schema,
                                      .get_next = get_next,
-                                     .get_last_error = get_last_error,
+                                     .get_last_error = sm_arrow_last_error,
                                      .release = release,
                                      .private_data = all};
     return 0;

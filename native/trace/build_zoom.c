@@ -1,7 +1,5 @@
 #include "trace/build_zoom.h"
 
-#include <string.h>
-
 #include "base/alloc.h"
 #include "base/search.h"
 

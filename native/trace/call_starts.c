@@ -10,6 +10,7 @@
 
 #include "base/alloc.h"
 #include "base/varint.h"
+#include "trace/compression.h"
 
 typedef struct {
     int64_t lowest, end; /* relative to the depth at the block's beginning */
@@ -27,9 +28,8 @@ static way follow(const uint8_t *at, const uint8_t *end) {
         } else if ((token >= SM_TOKEN_CALL_CHILD && token < SM_TOKEN_END) || token >= SM_TOKEN_RESUME_CHILD) {
             of.end++;
         } else if (token == SM_TOKEN_INSTANT) {
-            at = sm_varint_get(at, end, &operand);
-            at = at ? sm_varint_get(at, end, &length) : NULL;
-            at = at && length <= (size_t)(end - at) ? at + length : NULL;
+            at = sm_instant_head(at, end, &operand, &length);
+            at = at ? at + length : NULL;
         } else if (token <= SM_TOKEN_GOTO) {
             at = sm_varint_get(at, end, &operand);
             of.end += token == SM_TOKEN_CALL || token == SM_TOKEN_RESUME;

@@ -15,14 +15,11 @@ enum {
 };
 
 const uint8_t *sm_behind_operands(const uint8_t *at, const uint8_t *end) {
-    uint64_t operand = 0;
-    unsigned token = *at;
-    at = sm_varint_get(at + 1, end, &operand);
-    if (at != NULL && token == SM_TOKEN_INSTANT) {
-        at = sm_varint_get(at, end, &operand);
-        at = at == NULL || operand > (size_t)(end - at) ? NULL : at + operand;
-    }
-    return at;
+    uint64_t operand, length;
+    if (*at != SM_TOKEN_INSTANT)
+        return sm_varint_get(at + 1, end, &operand);
+    at = sm_instant_head(at + 1, end, &operand, &length);
+    return at != NULL ? at + length : NULL;
 }
 
 typedef struct {
@@ -162,7 +159,7 @@ static bool next_gap(marks *m, uint64_t *gap) {
         return true;
     }
     m->gap = sm_varint_get(m->gap, m->gaps_end, gap);
-    m->gap = m->gap == NULL ? NULL : sm_varint_get(m->gap, m->gaps_end, &m->run);
+    m->gap = sm_varint_next(m->gap, m->gaps_end, UINT64_MAX, &m->run);
     return m->gap != NULL;
 }
 

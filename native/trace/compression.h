@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/varint.h"
 #include "trace/tokens.h"
 
 typedef struct sm_packer { /* memory to work in. Guard: its owner's */
@@ -67,3 +68,10 @@ static inline const uint8_t *sm_find_operand(const uint8_t *at, const uint8_t *e
 
 /* Return the end of the operands of a token that has some, or NULL if they are cut off. */
 const uint8_t *sm_behind_operands(const uint8_t *at, const uint8_t *end);
+
+/* Read an instant's kind and length, behind its token. Return its bytes, or NULL if they are cut off. */
+static inline const uint8_t *sm_instant_head(const uint8_t *at, const uint8_t *end, uint64_t *kind, uint64_t *length) {
+    at = sm_varint_next(at, end, UINT64_MAX, kind);
+    at = sm_varint_next(at, end, UINT64_MAX, length);
+    return at != NULL && *length <= (size_t)(end - at) ? at : NULL;
+}

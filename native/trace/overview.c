@@ -197,7 +197,6 @@ static bool take_sheet(walker *w, uint32_t level, uint64_t number) {
         return false;
     sm_zoom_sheet_rows rows = {0};
     int done = sm_zoom_sheet_read(w->sheets, sheet, &rows);
-    w->overview->bad_sheets += done == 0;
     w->failed |= done < 0;
     for (size_t i = 0; done > 0 && i < rows.slices && !w->failed; i++) {
         const sm_zoom_slice *slice = &rows.slice[i];
@@ -223,10 +222,8 @@ static bool take_sheets(walker *w) {
     for (uint32_t level = SM_LEVELS; level-- > 0 && !w->failed;) {
         uint64_t sheets = w->count[level] ? w->sheets->sheet[w->first[level] + w->count[level] - 1].number + 1 : 0;
         unsigned shift = 4 * (level + 1);
-        for (uint64_t number = done >> shift; number < sheets && !w->failed; number++) {
-            bool known = take_sheet(w, level, number);
-            w->overview->bad_sheets += !known && level == 0;
-        }
+        for (uint64_t number = done >> shift; number < sheets && !w->failed; number++)
+            (void)take_sheet(w, level, number);
         uint64_t to = sheets << shift;
         done = to > done ? to : done;
     }

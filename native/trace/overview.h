@@ -10,7 +10,6 @@ typedef struct {
     sm_buffer runs; /* array of sm_run; by stream, depth and start */
     sm_buffer gaps; /* array of sm_window_gap */
     sm_wrong wrong;
-    uint64_t bad_sheets;
 } sm_overview;
 
 /* Fill the overview. Return 0, or -1 if out of memory. The caller frees it in both cases. */

@@ -4,8 +4,6 @@
  * Otherwise a new one begins. So a depth has at most 2 * columns + 1 runs. */
 #include "trace/overview_runs.h"
 
-#include <string.h>
-
 #include "base/alloc.h"
 
 static void hand_on(sm_run_painter *p, sm_paint_slot *s) {

@@ -1,7 +1,6 @@
 #include "trace/piece_heads.h"
 
 #include <stdbool.h>
-#include <string.h>
 
 #include "base/alloc.h"
 #include "base/varint.h"
@@ -73,9 +72,8 @@ uint32_t sm_piece_heads_kinds_of(const uint8_t *at, const uint8_t *end) {
     while (at != NULL && at < end) {
         uint8_t token = *at++;
         if (token == SM_TOKEN_INSTANT) {
-            at = sm_varint_get(at, end, &kind);
-            at = at != NULL ? sm_varint_get(at, end, &length) : NULL;
-            if (at == NULL || length > (uint64_t)(end - at))
+            at = sm_instant_head(at, end, &kind, &length);
+            if (at == NULL)
                 break;
             at += length;
             if (kind != SM_INSTANT_LEFT_OUT && kind != SM_INSTANT_CLOCK)

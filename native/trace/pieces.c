@@ -1,11 +1,8 @@
 #include "trace/pieces.h"
 
-#include <math.h>
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/alloc.h"
 #include "base/crc32.h"
 #include "base/varint.h"
 #include "trace/compression.h"

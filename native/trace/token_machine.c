@@ -23,6 +23,7 @@
 #include "base/alloc.h"
 #include "base/search.h"
 #include "base/varint.h"
+#include "trace/compression.h"
 
 static const double EVENT = 30;
 
@@ -110,7 +111,8 @@ static void wait_for_mark(sm_machine *m, uint32_t what, uint32_t open) {
     m->event[m->events++] = (sm_waiting){.weight = m->weight, .open = open, .what = what};
 }
 
-void sm_machine_pass_segment(sm_machine *m) {
+/* End the segment of the current place at an event. */
+static void pass_segment(sm_machine *m) {
     const double *weight = m->journal->weight;
     m->weight += EVENT;
     if (weight && m->place >= 0 && (size_t)m->place < m->journal->dictionary->nodes)
@@ -204,7 +206,9 @@ static void begin(sm_machine *m, uint32_t node, bool resumed) {
     wait_for_mark(m, SM_HAPPENED_START, (uint32_t)at);
 }
 
-bool sm_machine_go_to(sm_machine *m, int64_t place, uint32_t stays) {
+/* Make the stack the path of a place. Common calls get the flags `stays`, others end unseen, and new ones begin with
+ * `started`. Return false if the path exceeds the limits. */
+static bool go_to(sm_machine *m, int64_t place, uint32_t stays) {
     const sm_dictionary *d = m->journal->dictionary;
     size_t length = 0, common = 0;
     for (int64_t n = place; n >= 0 && (size_t)n < d->nodes; n = d->parent[n])
@@ -257,11 +261,9 @@ static void take_left_out(sm_machine *m, const uint8_t *at, const uint8_t *end) 
 /* Process an instant. Return its end, or NULL if it is cut off. */
 static const uint8_t *take_instant(sm_machine *m, const uint8_t *at, const uint8_t *end) {
     uint64_t kind, length;
-    if ((at = sm_varint_get(at, end, &kind)) == NULL || (at = sm_varint_get(at, end, &length)) == NULL ||
-        length > (size_t)(end - at)) {
+    if ((at = sm_instant_head(at, end, &kind, &length)) == NULL)
         return NULL;
-    }
-    sm_machine_pass_segment(m);
+    pass_segment(m);
     if (kind == SM_INSTANT_LEFT_OUT)
         take_left_out(m, at, at + length);
     if (m->sink->instant == NULL && m->sink->event == NULL) {
@@ -302,11 +304,11 @@ static const uint8_t *take_ranked(sm_machine *m, unsigned token, const uint8_t *
         return NULL;
     }
     double before = m->weight;
-    sm_machine_pass_segment(m);
+    pass_segment(m);
     if (token == SM_TOKEN_GOTO) {
         double now = m->weight;
         m->weight = (before + now) / 2; /* the path changed somewhere since the event before */
-        if (!sm_machine_go_to(m, place, 0))
+        if (!go_to(m, place, 0))
             return NULL;
         m->weight = now;
         wait_for_mark(m, SM_HAPPENED_OTHER, 0);
@@ -316,7 +318,8 @@ static const uint8_t *take_ranked(sm_machine *m, unsigned token, const uint8_t *
     return at;
 }
 
-const uint8_t *sm_machine_take(sm_machine *m, const uint8_t *at, const uint8_t *end, double unit) {
+/* Process one token. Return the next one, or NULL if the block ends here. */
+static const uint8_t *take(sm_machine *m, const uint8_t *at, const uint8_t *end, double unit) {
     unsigned token = *at++;
     if ((token >= SM_TOKEN_CALL_CHILD && token < SM_TOKEN_END) || token >= SM_TOKEN_RESUME_CHILD) {
         bool resumed = token >= SM_TOKEN_RESUME_CHILD;
@@ -326,7 +329,7 @@ const uint8_t *sm_machine_take(sm_machine *m, const uint8_t *at, const uint8_t *
             m->wrong->unknown++;
             return NULL;
         }
-        sm_machine_pass_segment(m);
+        pass_segment(m);
         begin(m, (uint32_t)node, resumed);
         return at;
     }
@@ -335,7 +338,7 @@ const uint8_t *sm_machine_take(sm_machine *m, const uint8_t *at, const uint8_t *
     case SM_TOKEN_RETURN:
     case SM_TOKEN_YIELD:
     case SM_TOKEN_UNWIND:
-        sm_machine_pass_segment(m);
+        pass_segment(m);
         end_innermost(m, token == SM_TOKEN_YIELD ? SM_CALL_YIELDED : token == SM_TOKEN_UNWIND ? SM_CALL_UNWOUND : 0);
         return at;
     case SM_TOKEN_MARK:
@@ -353,7 +356,7 @@ const uint8_t *sm_machine_take(sm_machine *m, const uint8_t *at, const uint8_t *
             return at;
         break;
     case SM_TOKEN_END:
-        sm_machine_pass_segment(m);
+        pass_segment(m);
         sm_machine_end_all(m, SM_CALL_OPEN);
         wait_for_mark(m, SM_HAPPENED_LAST, 0);
         return at;
@@ -382,7 +385,7 @@ bool sm_machine_enter(sm_machine *m, const sm_piece *head, bool follows) {
         m->begun = true;
         m->mark = m->begins = time;
         m->started = SM_CALL_BEFORE;
-        bool gone = sm_machine_go_to(m, place, 0);
+        bool gone = go_to(m, place, 0);
         sm_machine_settle(m, time, 0, true);
         m->started = SM_CALL_BEGAN_UNSEEN;
         return gone;
@@ -394,15 +397,15 @@ bool sm_machine_enter(sm_machine *m, const sm_piece *head, bool follows) {
             sm_machine_settle(m, 0, 0, false);
         if (m->place == place)
             return true;
-        sm_machine_pass_segment(m);
-        return sm_machine_go_to(m, place, 0);
+        pass_segment(m);
+        return go_to(m, place, 0);
     }
     sm_machine_settle(m, 0, 0, false); /* no mark before the gap gives the last events a time */
     int64_t before = m->mark;
     m->mark = time > before ? time : before;
     if (m->sink->gap && !m->stopped && m->sink->gap(m->sink->receiver, m->stream, before, m->mark))
         m->stopped = true;
-    bool gone = sm_machine_go_to(m, place, SM_CALL_GAP);
+    bool gone = go_to(m, place, SM_CALL_GAP);
     sm_machine_settle(m, m->mark, 0, true);
     return gone;
 }
@@ -415,7 +418,7 @@ void sm_machine_read(sm_machine *m, const uint8_t *bytes, size_t size, double un
             *whole = false;
             return;
         }
-        if ((at = sm_machine_take(m, at, end, unit)) == NULL) {
+        if ((at = take(m, at, end, unit)) == NULL) {
             *whole = false;
             return;
         }

@@ -63,14 +63,7 @@ typedef struct {
 void sm_machine_settle(sm_machine *m, int64_t to, double total, bool known);
 /* Give all waiting events times before `to`. */
 void sm_machine_settle_before(sm_machine *m, int64_t to);
-/* End the segment of the current place at an event. */
-void sm_machine_pass_segment(sm_machine *m);
-/* Make the stack the path of a place. Common calls get the flags `stays`, others end unseen, and new ones begin with
- * `started`. Return false if the path exceeds the limits. */
-bool sm_machine_go_to(sm_machine *m, int64_t place, uint32_t stays);
 void sm_machine_end_all(sm_machine *m, uint32_t how);
-/* Process one token. Return the next one, or NULL if the block ends here. */
-const uint8_t *sm_machine_take(sm_machine *m, const uint8_t *at, const uint8_t *end, double unit);
 int64_t sm_machine_root(const sm_machine *m);
 const sm_piece *sm_machine_head(const sm_machine *m, size_t block);
 /* Enter a block. follows: everything before it was read. Return false if the block cannot be read. */

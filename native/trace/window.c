@@ -96,6 +96,14 @@ void sm_window_free(sm_window *w) {
     sm_buffer_free(&w->texts);
 }
 
+/* Allocate `longest`, without any call. Return false if out of memory. */
+static bool make_longest(sm_sums *s, size_t functions) {
+    s->longest = sm_calloc(functions, sizeof *s->longest);
+    for (size_t f = 0; s->longest != NULL && f < functions; f++)
+        s->longest[f].call.depth = UINT32_MAX;
+    return s->longest != NULL;
+}
+
 static int sums_call(void *receiver, const sm_stream *stream, const sm_call *call) {
     sm_sums *s = receiver;
     sm_window_call *longest = &s->longest[s->function[call->node]];
@@ -117,16 +125,13 @@ int sm_sums_fill(sm_sums *s, const sm_trace *journal, const int64_t *function, s
     s->calls = sm_calloc(nodes, sizeof *s->calls);
     s->resumes = sm_calloc(nodes, sizeof *s->resumes);
     s->exceptions = sm_calloc(nodes, sizeof *s->exceptions);
-    s->longest = sm_calloc(functions, sizeof *s->longest);
-    bool missing = s->calls == NULL || s->resumes == NULL || s->exceptions == NULL || s->longest == NULL;
+    bool missing = !make_longest(s, functions) || s->calls == NULL || s->resumes == NULL || s->exceptions == NULL;
     for (int i = 0; i < 3; i++) {
         s->left_out[i] = sm_calloc(nodes + journal->dictionary->threads, sizeof **s->left_out);
         missing |= s->left_out[i] == NULL;
     }
     if (missing)
         return -1;
-    for (size_t f = 0; f < functions; f++)
-        s->longest[f].call.depth = UINT32_MAX;
     sm_sink sink = {.receiver = s,
                     .call = sums_call,
                     .gap = sums_gap,
@@ -191,11 +196,9 @@ static void take_longest(sm_sums *s, const sm_trace *journal, const int64_t *fun
 int sm_longest_fill(sm_sums *s, const sm_trace *journal, const int64_t *function, size_t functions,
                     const int64_t *places, size_t count) {
     const sm_index *index = journal->index;
-    *s = (sm_sums){.index = index, .longest = sm_calloc(functions, sizeof *s->longest)};
-    if (s->longest == NULL)
+    *s = (sm_sums){.index = index};
+    if (!make_longest(s, functions))
         return -1;
-    for (size_t f = 0; f < functions; f++)
-        s->longest[f].call.depth = UINT32_MAX;
     for (size_t i = 0; i < count; i++) {
         uint64_t at = (uint64_t)places[2 * i], length = (uint64_t)places[2 * i + 1];
         if (at >= 12 && at <= index->size && length <= index->size - at)

@@ -3,7 +3,6 @@
  * A call that crosses the beginning of a slice is a row by itself; on higher levels, fewer calls do. `low` is the
  * number of calls, open at a slice's beginning, that are still open. A call of a lower slice that ended deeper than
  * `low` began inside the higher slice, which sums it. */
-#include <string.h>
 
 #include "base/alloc.h"
 #include "base/varint.h"

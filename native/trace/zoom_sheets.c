@@ -96,12 +96,8 @@ int sm_zoom_sheets_make(sm_zoom_sheets *s, const uint8_t *bytes, size_t size, co
     for (size_t i = 0; i < count; i++) {
         uint64_t at = (uint64_t)places[2 * i], length = (uint64_t)places[2 * i + 1];
         sm_zoom_sheet_place *sheet = &s->sheet[s->sheets];
-        if (at < 12 || at > size || length > size - at || sm_zoom_sheet_parse(bytes + at, (size_t)length, sheet) < 0 ||
-            sheet->thread >= threads) {
-            s->dropped++;
-            continue;
-        }
-        s->sheets++;
+        s->sheets += at >= 12 && at <= size && length <= size - at &&
+                     sm_zoom_sheet_parse(bytes + at, (size_t)length, sheet) == 0 && sheet->thread < threads;
     }
     sm_zoom_sheets_sort(s);
     return 0;

@@ -17,7 +17,7 @@ typedef struct {
 
 typedef struct sm_zoom_sheets {
     sm_zoom_sheet_place *sheet; /* owned; by thread, stream, level and number */
-    size_t sheets, room, dropped;
+    size_t sheets, room;
     sm_buffer memory; /* payloads of sheets made by the reader */
     sm_crc32 crc;
 } sm_zoom_sheets;

@@ -8,7 +8,6 @@
 #include "base/compiler.h"
 #include "base/varint.h"
 #include "trace/compression.h"
-#include "trace/decode.h"
 #include "trace/zoom_slicer.h"
 
 enum { DEEPEST = 1 << 20 };

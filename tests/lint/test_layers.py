@@ -197,7 +197,6 @@ CIRCLES = {
     frozenset({"file/writer", "file/writer_inside"}): INNER,
     frozenset({"filter/filter", "filter/program"}): INNER,
     frozenset({"hub/backend", "hub/hub"}): "the hub starts its backend, which hands it events",
-    frozenset({"source/py311/probes/probes", "source/py311/probes/probe_state"}): INNER,
 }
 
 

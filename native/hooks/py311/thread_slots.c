@@ -86,6 +86,10 @@ static void point(guard *self) {
     sm_tstate_tracing_changed(self->tstate);
 }
 
+static sm_thread_slot other(sm_thread_slot slot) {
+    return slot == SM_THREAD_SLOT_PROFILE ? SM_THREAD_SLOT_TRACE : SM_THREAD_SLOT_PROFILE;
+}
+
 /* ---- guards ----------------------------------------------------------------------------------------------------- */
 
 /* Adopt the foreign tool that replaced the guard, if any, and return the guard to the slot. */
@@ -100,7 +104,6 @@ static void adopt(guard *self) {
     PyObject *before = self->foreign_obj;
     self->foreign = *slot.function;
     self->foreign_obj = *slot.object; /* takes over the slot's reference */
-    sm_thread_slots.shared += self->foreign != NULL;
     *slot.object = Py_NewRef((PyObject *)self);
     point(self);
     notify_alongside(self->foreign != NULL);
@@ -122,7 +125,6 @@ static guard *new_guard(PyThreadState *tstate, sm_thread_slot slot) {
     self->count = 0;
     self->retired = false;
     self->inside = NULL;
-    sm_thread_slots.shared += self->foreign != NULL;
     *place.object = (PyObject *)self;
     return self;
 }
@@ -139,12 +141,16 @@ static void give_back(guard *self) {
     Py_DECREF(self);
 }
 
+static bool wants(const sm_thread_slot_user *user, PyThreadState *tstate, sm_thread_slot slot) {
+    return user->slot == slot && (user->wants == NULL || user->wants(tstate));
+}
+
 /* Set a thread's slot as its users want it now. Return true if it had no guard. */
 static bool arrange(PyThreadState *tstate, sm_thread_slot slot) {
     sm_thread_slot_user *wanted[USERS];
     unsigned count = 0;
     for (sm_thread_slot_user *user = users; user != NULL && count < USERS; user = user->next)
-        if (user->slot == slot && (user->wants == NULL || user->wants(tstate)))
+        if (wants(user, tstate, slot))
             wanted[count++] = user;
     bool foreign = sm_thread_slots_foreign(tstate, slot);
     guard *self = guard_of(tstate, slot);
@@ -287,8 +293,7 @@ static void mend(PyThreadState *tstate, sm_thread_slot slot) {
         if (torn[slot][i] == tstate)
             torn[slot][i] = NULL;
     (void)arrange(tstate, slot);
-    (void)arrange(tstate, slot == SM_THREAD_SLOT_PROFILE ? SM_THREAD_SLOT_TRACE
-                                                         : SM_THREAD_SLOT_PROFILE); /* the mender is no longer needed */
+    (void)arrange(tstate, other(slot)); /* the mender is no longer needed */
 }
 
 static bool profile_is_torn(PyThreadState *tstate) {
@@ -351,7 +356,7 @@ static void notify_alongside(bool present) {
 
 static bool any_user_wants(PyThreadState *tstate, sm_thread_slot slot) {
     for (sm_thread_slot_user *user = users; user != NULL; user = user->next)
-        if (user->slot == slot && (user->wants == NULL || user->wants(tstate)))
+        if (wants(user, tstate, slot))
             return true;
     return false;
 }
@@ -369,7 +374,7 @@ static void guard_dealloc(PyObject *object) {
                     break;
                 }
             }
-            (void)arrange(tstate, self->slot == SM_THREAD_SLOT_PROFILE ? SM_THREAD_SLOT_TRACE : SM_THREAD_SLOT_PROFILE);
+            (void)arrange(tstate, other(self->slot));
             notify_alongside(true);
         }
         if ((running || self->tstate != tstate) && !mend_pending)
@@ -442,7 +447,7 @@ void sm_thread_slots_review(PyThreadState *tstate) {
     (void)arrange(tstate, SM_THREAD_SLOT_TRACE);
 }
 
-static void lull(PyThreadState *tstate, const sm_thread_slot_user *user, bool asleep) {
+void sm_thread_slots_lull(PyThreadState *tstate, const sm_thread_slot_user *user, bool asleep) {
     guard *self = guard_of(tstate, user->slot);
     for (unsigned i = 0; self != NULL && i < self->count; i++) {
         if (self->users[i] == user && self->asleep[i] != asleep) {
@@ -452,18 +457,8 @@ static void lull(PyThreadState *tstate, const sm_thread_slot_user *user, bool as
     }
 }
 
-void sm_thread_slots_sleep(PyThreadState *tstate, const sm_thread_slot_user *user) {
-    lull(tstate, user, true);
-}
-
-void sm_thread_slots_wake(PyThreadState *tstate, const sm_thread_slot_user *user) {
-    lull(tstate, user, false);
-}
-
 unsigned sm_thread_slots_look(void) {
-    unsigned found = arrange_all();
-    sm_thread_slots.late += found;
-    return found;
+    return arrange_all();
 }
 
 bool sm_thread_slots_foreign(PyThreadState *tstate, sm_thread_slot slot) {

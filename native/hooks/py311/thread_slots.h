@@ -21,7 +21,7 @@ typedef struct sm_thread_slot_user {
     Py_tracefunc function;
     /* Returns true if it wants this thread's events; NULL means all threads. Runs no Python code. */
     bool (*wants)(PyThreadState *tstate);
-    /* The user sleeps on each thread until sm_thread_slots_wake. */
+    /* The user sleeps on each thread until sm_thread_slots_lull wakes it. */
     bool idle;
     /* Called when another tool appears in a slot of any thread, before its first event, and when the last one has gone.
      * A slot is being set meanwhile, so it runs no Python code. May be NULL. */
@@ -39,9 +39,9 @@ void sm_thread_slots_leave(sm_thread_slot_user *user);
 /* Call `wants` again for one thread, or for all if NULL. */
 void sm_thread_slots_review(PyThreadState *tstate);
 
-/* Stop calling a user on this thread until sm_thread_slots_wake; without another tool, the slot then costs nothing. */
-void sm_thread_slots_sleep(PyThreadState *tstate, const sm_thread_slot_user *user);
-void sm_thread_slots_wake(PyThreadState *tstate, const sm_thread_slot_user *user);
+/* Stop calling a user on this thread, or call it again. Without another tool, the slot of a sleeping user costs
+ * nothing. */
+void sm_thread_slots_lull(PyThreadState *tstate, const sm_thread_slot_user *user, bool asleep);
 
 /* Check for threads made and slots set by C code. Return the number of threads that had no guard. */
 unsigned sm_thread_slots_look(void);
@@ -50,9 +50,7 @@ unsigned sm_thread_slots_look(void);
 bool sm_thread_slots_foreign(PyThreadState *tstate, sm_thread_slot slot);
 
 typedef struct {
-    uint64_t shared;                   /* foreign tools found in a slot */
     uint64_t evicted[SM_THREAD_SLOTS]; /* slots overwritten by C code, with a loss of events */
-    uint64_t late;                     /* threads found by polling */
     uint64_t lost;                     /* threads skipped for lack of memory */
 } sm_thread_slots_facts;
 extern sm_thread_slots_facts sm_thread_slots;

@@ -7,7 +7,6 @@
  * On 3.12 and 3.13 one event serves both ways of a branch. So it is disabled only when neither way has news left: each
  * was taken, or a LINE event to which nothing else leads will report it. Otherwise it stays enabled, and a loop that
  * ends only by `return` keeps reporting. */
-#include <string.h>
 
 #include "base/alloc.h"
 #include "recorder/coverage/store.h"

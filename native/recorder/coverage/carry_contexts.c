@@ -4,9 +4,7 @@
  * Reading takes several times the file's size in memory, briefly, while events continue. If the old file lacks contexts
  * that it was given, for example because it was cut, it is not rewritten. */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

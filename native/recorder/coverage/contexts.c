@@ -4,7 +4,6 @@
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "base/map.h"
-#include "code/text.h"
 #include "recorder/coverage/store.h"
 
 /* The numbers of all contexts by the hashes of their names, so that one that returns (a test's setup, body and

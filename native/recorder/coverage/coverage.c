@@ -27,6 +27,17 @@ static bool lines_of(PyCodeObject *code, int64_t *first, int64_t *last) {
     return *last > 0;
 }
 
+static void free_function(sm_cover_function *of) {
+    sm_free(of->lines);
+    sm_free(of->counts);
+    sm_free(of->saved);
+    sm_branches_free(of->table);
+    sm_free(of->jumps);
+    sm_free(of->steps);
+    sm_free(of->steps_index);
+    sm_free(of);
+}
+
 static sm_cover_function *new_function(const sm_function *function, PyCodeObject *code) {
     int64_t first, last;
     sm_cover_function *of = sm_calloc(1, sizeof *of);
@@ -43,10 +54,7 @@ static sm_cover_function *new_function(const sm_function *function, PyCodeObject
         of->saved = sm_calloc(of->size, sizeof *of->saved);
     }
     if (of->lines == NULL || (sm_cover.counts && (of->counts == NULL || of->saved == NULL))) {
-        sm_free(of->lines);
-        sm_free(of->counts);
-        sm_free(of->saved);
-        sm_free(of);
+        free_function(of);
         return NULL;
     }
     for (sm_line_walk walk = sm_line_walk_of(code); sm_line_next(&walk);) {
@@ -75,24 +83,10 @@ static sm_cover_function *function_of(const sm_function *function, PyCodeObject 
     }
     sm_engine_unlock();
     if (!room) {
-        sm_free(of->lines);
-        sm_free(of->counts);
-        sm_free(of->saved);
-        sm_free(of);
+        free_function(of);
         return NULL;
     }
     return of;
-}
-
-static void free_function(sm_cover_function *of) {
-    sm_free(of->lines);
-    sm_free(of->counts);
-    sm_free(of->saved);
-    sm_branches_free(of->table);
-    sm_free(of->jumps);
-    sm_free(of->steps);
-    sm_free(of->steps_index);
-    sm_free(of);
 }
 
 void sm_cover_forget(void) {

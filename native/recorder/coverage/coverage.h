@@ -1,6 +1,5 @@
 /* The coverage recorder, which places.h explains, as others see it. */
-#ifndef SM_RECORDER_COVERAGE_COVERAGE_H
-#define SM_RECORDER_COVERAGE_COVERAGE_H
+#pragma once
 
 #include "engine/engine.h"
 
@@ -16,5 +15,3 @@ typedef struct {
     uint64_t functions, codes, lines, steps, branches, contexts, rearmed;
 } sm_cover_facts;
 sm_cover_facts sm_cover_status(void);
-
-#endif

@@ -30,8 +30,7 @@
  * - sm_cover_tell: (3.12, 3.13) the LINE event at this offset, perhaps a branch's way;
  * - sm_cover_arc: a step between lines, without branch events (3.11);
  * - sm_cover_enter and _leave: around each run of a frame whose record has `test`: its context. */
-#ifndef SM_RECORDER_COVERAGE_PLACES_H
-#define SM_RECORDER_COVERAGE_PLACES_H
+#pragma once
 
 #include "code/function.h"
 #include "code/jumps.h"
@@ -164,5 +163,3 @@ void sm_cover_tell(sm_cover_code *code, Py_ssize_t offset);
 bool sm_cover_arc(sm_cover_code *code, int from, int to);
 void sm_cover_enter(sm_cover_code *code, const void *frame);
 void sm_cover_leave(sm_cover_code *code, const void *frame);
-
-#endif

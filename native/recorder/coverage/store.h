@@ -1,6 +1,5 @@
 /* The memory of the coverage recorder. For the files of this folder. */
-#ifndef SM_RECORDER_COVERAGE_STORE_H
-#define SM_RECORDER_COVERAGE_STORE_H
+#pragma once
 
 #include "engine/output.h"
 #include "recorder/coverage/places.h"
@@ -67,5 +66,3 @@ void sm_cover_code_died(sm_code_entry *entry);
 void sm_cover_release_codes(void);
 void sm_cover_forget(void);
 bool sm_cover_check_branches(const sm_cover_function *of);
-
-#endif

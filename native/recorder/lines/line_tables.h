@@ -1,6 +1,5 @@
 /* The memory of the lines recorder: tables, lines, entries. For files of this folder only. */
-#ifndef SM_RECORDER_LINES_LINE_TABLES_H
-#define SM_RECORDER_LINES_LINE_TABLES_H
+#pragma once
 
 #include "engine/engine.h"
 #include "recorder/awaits.h"
@@ -105,5 +104,3 @@ void sm_lines_free_thread(sm_lines_thread *state);
 void sm_lines_free(void);
 
 void sm_lines_save(sm_output *output);
-
-#endif

@@ -2,7 +2,6 @@
 #include "recorder/lines/lines.h"
 
 #include <assert.h>
-#include <string.h>
 
 #include "base/alloc.h"
 #include "recorder/frame_depths.h"

@@ -16,8 +16,7 @@
  * times are corrected at each look.
  *
  * The inline functions below return false if the place need not report again. */
-#ifndef SM_RECORDER_LINES_LINES_H
-#define SM_RECORDER_LINES_LINES_H
+#pragma once
 
 #include "compat/frame.h"
 #include "recorder/lines/line_tables.h"
@@ -54,5 +53,3 @@ SM_INLINE bool sm_lines_line(sm_thread *thread, const void *code, const void *fr
 bool sm_lines_resume(sm_thread *thread, const void *code, const void *frame, int offset);
 /* End or suspend the running frame. By depth, only yields of coroutines need this. */
 bool sm_lines_leave(sm_thread *thread, const void *code, const void *frame, sm_leaving how);
-
-#endif

@@ -5,8 +5,7 @@
  * neighbours, which often live and die together, share a cache line. Probing is linear from there on and never wraps
  * around: there is spare room after the last line, and the very last place stays free. A death shifts later entries
  * back, so there are no tombstones. */
-#ifndef SM_RECORDER_OBJECTS_EVENTS_H
-#define SM_RECORDER_OBJECTS_EVENTS_H
+#pragma once
 
 #include "compat/frame.h"
 #include "hooks/reference_tracer.h"
@@ -286,5 +285,3 @@ static inline void sm_objects_died_by_line(PyObject *object) {
     }
     sm_objects_live_remove(shard, entry);
 }
-
-#endif

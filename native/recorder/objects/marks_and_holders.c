@@ -1,7 +1,6 @@
 #include "recorder/objects/marks_and_holders.h"
 
 #include "base/alloc.h"
-#include "code/text.h"
 
 sm_objects_notes_state sm_objects_notes;
 

@@ -1,6 +1,5 @@
 /* Rows that Python code adds to a recording of objects: marks, and the holders of survivors. Guard: the GIL. */
-#ifndef SM_RECORDER_OBJECTS_MARKS_AND_HOLDERS_H
-#define SM_RECORDER_OBJECTS_MARKS_AND_HOLDERS_H
+#pragma once
 
 #include "recorder/objects/objects.h"
 
@@ -33,5 +32,3 @@ bool sm_objects_drop_holders(uint32_t object); /* removes an object's holders, b
 void sm_objects_cut_holders(uint32_t count);   /* keeps the first `count` */
 
 void sm_objects_notes_forget(void);
-
-#endif

@@ -11,8 +11,7 @@
  * Guard: The GIL of the main interpreter for all changes. Arrays that move or are reordered (types, sites, times,
  * spans, notes, the shards) change with the engine's lock as well, with which a save reads growing counters.
  * sm_objects_here belongs to its thread. */
-#ifndef SM_RECORDER_OBJECTS_OBJECTS_H
-#define SM_RECORDER_OBJECTS_OBJECTS_H
+#pragma once
 
 #include "base/interned.h"
 #include "engine/engine.h"
@@ -174,5 +173,3 @@ void sm_objects_note_time(void);
 void sm_objects_note_end(void);
 
 void sm_objects_save(sm_output *output);
-
-#endif

@@ -1,7 +1,6 @@
 /* The objects recorder's interface to the engine. */
 #include <string.h>
 
-#include "recorder/objects/rows.h"
 #include "recorder/objects/store.h"
 
 static void forget(void) {

@@ -13,8 +13,8 @@
 #include "base/alloc.h"
 #include "recorder/calls/calltree.h"
 #include "recorder/objects/marks_and_holders.h"
-#include "recorder/objects/rows.h"
 #include "recorder/objects/span_births.h"
+#include "recorder/objects/store.h"
 
 enum { FLAG_APPROXIMATE = 1, NO_NUMBER = UINT32_MAX };
 

@@ -16,8 +16,6 @@
  * number that the thread knows. */
 #include "recorder/objects/span_births.h"
 
-#include <string.h>
-
 #include "base/alloc.h"
 
 enum {

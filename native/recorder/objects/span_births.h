@@ -1,6 +1,5 @@
 /* The spans of the objects recorder (span_births.c). Guard: the GIL; rows change with the engine's lock, too. */
-#ifndef SM_RECORDER_OBJECTS_SPAN_BIRTHS_H
-#define SM_RECORDER_OBJECTS_SPAN_BIRTHS_H
+#pragma once
 
 #include "recorder/objects/objects.h"
 
@@ -49,5 +48,3 @@ void sm_objects_spans_forget(void);
 
 /* Return the row of an object with these low bits and this serial, or UINT32_MAX. */
 uint32_t sm_objects_span_row_of(uint32_t low, uint64_t serial);
-
-#endif

@@ -15,8 +15,8 @@
 
 #include "base/alloc.h"
 #include "base/map.h"
-#include "recorder/objects/rows.h"
 #include "recorder/objects/span_births.h"
+#include "recorder/objects/store.h"
 
 enum {
     FEW = 1000000, /* so many objects are counted at each flush, in some milliseconds */

@@ -1,6 +1,5 @@
 /* The evalframe source's function, over a receiver of calls: PEP 523, for Python functions on 3.11. */
-#ifndef SM_SOURCE_PY311_EVALFRAME_H
-#define SM_SOURCE_PY311_EVALFRAME_H
+#pragma once
 
 #include "compat/frame.h"
 #include "source/sources.h"
@@ -77,5 +76,4 @@ SM_INLINE PyObject *sm_evalframe_run(const sm_calls_receiver *to, _PyFrameEvalFu
     return result;
 }
 
-#endif
 #endif

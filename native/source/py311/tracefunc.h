@@ -1,7 +1,6 @@
 /* The tracefunc source's hook, over a receiver of lines: the interpreter's trace function, on 3.11. It reports a
  * generator's first entry and its resumptions as calls; code and instruction distinguish them. */
-#ifndef SM_SOURCE_PY311_TRACEFUNC_H
-#define SM_SOURCE_PY311_TRACEFUNC_H
+#pragma once
 
 #include "compat/frame.h"
 #include "hooks/py311/thread_slots.h"
@@ -42,5 +41,4 @@ SM_INLINE int sm_tracefunc_event(const sm_lines_receiver *to, PyFrameObject *obj
     return 0;
 }
 
-#endif
 #endif

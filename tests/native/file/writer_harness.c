@@ -48,16 +48,16 @@ static void full(int fd) {
     sm_writer *w = sm_writer_new(fd);
     add_base(w);
     add_nodes(w, 0, 1000, 1);
-    sm_writer_flush(w);
+    (void)sm_writer_catch_up(w);
     say("before", w, fd);
     limit(20000);
     add_nodes(w, 0, 5000, 2);
-    sm_writer_flush(w);
+    (void)sm_writer_catch_up(w);
     say("full", w, fd);
     for (int round = 3; round < 200; round++) {
         add_nodes(w, 0, 5000, round);
         if (round % 10 == 0) {
-            sm_writer_flush(w);
+            (void)sm_writer_catch_up(w);
         }
     }
     say("still", w, fd);
@@ -82,7 +82,7 @@ static void together(int fd) {
     const sm_payload payloads[] = {{bytes, 1000}, {bytes, 2000}, {bytes, 3000}};
     sm_writer *w = sm_writer_new(fd);
     add_base(w);
-    sm_writer_flush(w);
+    (void)sm_writer_catch_up(w);
     say("before", w, fd);
     limit((rlim_t)sm_writer_offset(w) + 2000);
     size_t taken = sm_writer_append_all(w, SM_CHUNK_LONG, payloads, 3);
@@ -101,7 +101,7 @@ static void together(int fd) {
 static void stolen(int fd, const char *other) {
     sm_writer *w = sm_writer_new(fd);
     add_base(w);
-    sm_writer_flush(w);
+    (void)sm_writer_catch_up(w);
     close(fd);
     int theirs = open(other, O_RDWR | O_CREAT | O_TRUNC, 0644);
     if (theirs != fd) {
@@ -111,7 +111,7 @@ static void stolen(int fd, const char *other) {
         return;
     }
     add_nodes(w, 0, 10, 1);
-    sm_writer_flush(w);
+    (void)sm_writer_catch_up(w);
     sm_writer_finish(w);
     say("stolen", w, fd);
     sm_writer_free(w);
@@ -121,7 +121,7 @@ static void stolen(int fd, const char *other) {
 static void shared(int fd) {
     sm_writer *w = sm_writer_new(fd);
     add_base(w);
-    sm_writer_flush(w);
+    (void)sm_writer_catch_up(w);
     lseek(fd, 3, SEEK_SET);
     add_nodes(w, 0, 10, 1);
     pid_t child = fork();
@@ -141,8 +141,8 @@ static void flushes(int fd) {
     add_base(w);
     for (int i = 0; i < 300; i++) {
         add_nodes(w, i, i + 3, i + 1);
-        sm_writer_flush(w);
-        sm_writer_flush(w); /* nothing to write: nothing written */
+        (void)sm_writer_catch_up(w);
+        (void)sm_writer_catch_up(w); /* nothing to write: nothing written */
     }
     sm_writer_finish(w);
     add_nodes(w, 0, 1, 77);
@@ -162,7 +162,7 @@ static void piped(int fd) {
     sm_writer *w = sm_writer_new(ends[1]);
     add_base(w);
     add_nodes(w, 0, 40000, 1);
-    sm_writer_flush(w);
+    (void)sm_writer_catch_up(w);
     printf("blocked error=%d behind=%d\n", sm_writer_error(w), sm_writer_behind(w));
     for (int round = 0; round < 100; round++) {
         char buffer[65536];
@@ -172,7 +172,7 @@ static void piped(int fd) {
             }
         }
         if (round < 50) {
-            sm_writer_flush(w);
+            (void)sm_writer_catch_up(w);
         } else if (round == 50) {
             sm_writer_finish(w);
         }
@@ -196,9 +196,9 @@ static void memory(int fd) {
         }
         add_base(w);
         add_nodes(w, 0, 500, 1);
-        sm_writer_flush(w);
+        (void)sm_writer_catch_up(w);
         add_nodes(w, 0, 40000, 2);
-        sm_writer_flush(w);
+        (void)sm_writer_catch_up(w);
         long made = sm_alloc_fail(0, 0); /* there is memory again */
         sm_writer_finish(w);
         if (made < n) {

@@ -20,8 +20,30 @@ sm_probe_state sm_probe;
 
 /* ---- new lines and steps ---------------------------------------------------------------------------------------- */
 
+/* Return true on a skipped thread. With such threads the trace function reports: a hit probe is gone for all
+ * threads. */
+static bool is_apart(void) {
+    return sm_beside.apart.last != 0 && sm_is_apart(&sm_beside.apart, PyThreadState_Get());
+}
+
+void sm_probe_report_line(sm_cover_code *record, int line) {
+    if (record->of != NULL && !is_apart())
+        (void)sm_cover_line(record, line);
+}
+
+void sm_probe_report_step(sm_cover_code *record, int from, int to) {
+    if (record->of != NULL && !is_apart())
+        (void)sm_cover_arc(record, from, to);
+}
+
+/* Code that is known only as a test has nothing new. */
+static bool line_is_new(const sm_probed *probed, int line) {
+    return line != SM_NO_LINE && probed->record->of != NULL && !sm_cover_line_seen(probed->record, line);
+}
+
 static bool step_is_new(const sm_probed *probed, sm_probe_step step) {
-    return step.from != SM_NO_LINE && sm_probe.receiver->step_is_new(probed->record, step.from, step.to);
+    return step.from != SM_NO_LINE && probed->record->of != NULL &&
+           !sm_cover_arc_seen(probed->record, step.from, step.to);
 }
 
 static bool ways_are_new(const sm_probed *probed, const sm_probe_point *point) {
@@ -29,7 +51,7 @@ static bool ways_are_new(const sm_probed *probed, const sm_probe_point *point) {
 }
 
 static bool is_needed(const sm_probed *probed, const sm_probe_point *point) {
-    if (point->line != SM_NO_LINE && sm_probe.receiver->line_is_new(probed->record, point->line))
+    if (line_is_new(probed, point->line))
         return true;
     return sm_probe.steps && (step_is_new(probed, point->steps[0]) || step_is_new(probed, point->steps[1]) ||
                               ways_are_new(probed, point));
@@ -61,7 +83,6 @@ static void arm(sm_probed *probed, sm_probe_point *point) {
     point->armed = true;
     probed->armed[point->unit] = 1;
     probed->armed_count++;
-    sm_probe.probes++;
 }
 
 static void disarm(sm_probed *probed, sm_probe_point *point) {
@@ -76,7 +97,6 @@ static void disarm(sm_probed *probed, sm_probe_point *point) {
     point->armed = false;
     probed->armed[point->unit] = 0;
     probed->armed_count--;
-    sm_probe.probes--;
 }
 
 void sm_probe_arm(sm_probed *probed) {
@@ -189,7 +209,7 @@ static bool take_way(PyThreadState *tstate, sm_frame *frame, const sm_probe_poin
     sm_probed *probed = found != NULL && found != sm_probe.unwanted ? found : NULL;
     if (way >= 0) {
         if (probed != NULL && step_is_new(probed, point.ways[way]))
-            sm_probe.receiver->step(probed->record, point.ways[way].from, point.ways[way].to);
+            sm_probe_report_step(probed->record, point.ways[way].from, point.ways[way].to);
         sm_frame_go_to(frame, way ? point.jump : point.on);
         if (way && point.backward && breathe() < 0)
             way = -1;
@@ -201,9 +221,8 @@ static bool take_way(PyThreadState *tstate, sm_frame *frame, const sm_probe_poin
 /* ---- a hit ------------------------------------------------------------------------------------------------------ */
 
 static void emit(sm_probed *probed, sm_probe_point *point) {
-    const sm_probe_receiver *receiver = sm_probe.receiver;
-    if (point->line != SM_NO_LINE && receiver->line_is_new(probed->record, point->line)) {
-        receiver->line(probed->record, point->line);
+    if (line_is_new(probed, point->line)) {
+        sm_probe_report_line(probed->record, point->line);
         sm_probe_point *all = probed->points.points;
         for (sm_probe_point *like = &all[point->next]; like != point; like = &all[like->next]) {
             if (like->armed && !is_needed(probed, like))
@@ -212,13 +231,12 @@ static void emit(sm_probed *probed, sm_probe_point *point) {
     }
     for (int i = 0; i < 2 && sm_probe.steps; i++) {
         if (step_is_new(probed, point->steps[i]))
-            receiver->step(probed->record, point->steps[i].from, point->steps[i].to);
+            sm_probe_report_step(probed->record, point->steps[i].from, point->steps[i].to);
     }
 }
 
 bool sm_probe_hit(PyThreadState *tstate, sm_frame *frame, sm_probed *probed, uint32_t unit) {
     sm_probe_point *point = sm_probe_point_at(&probed->points, unit);
-    sm_probe.hits++;
     sm_frame_unpop(frame);
     emit(probed, point);
     sm_frame_go_to(frame, unit);
@@ -233,7 +251,7 @@ void sm_probe_unwound(const sm_frame *frame, sm_probed *probed) {
     PyCodeObject *code = sm_frame_code(frame);
     int line = sm_probe_exit_line(code, sm_frame_unit(frame));
     if (line > 0)
-        sm_probe.receiver->step(probed->record, line, -code->co_firstlineno);
+        sm_probe_report_step(probed->record, line, -code->co_firstlineno);
 }
 
 #endif

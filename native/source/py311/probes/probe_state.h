@@ -1,25 +1,22 @@
 /* The state of the probes source. */
-#ifndef SM_SOURCE_PY311_PROBES_PROBE_STATE_H
-#define SM_SOURCE_PY311_PROBES_PROBE_STATE_H
+#pragma once
 
 #include "compat/compat.h"
 
 #if SM_HAS_EVALFRAME
 
-#include "code/function.h"
 #include "code/probe_points.h"
 #include "compat/frame.h"
-#include "source/py311/probes/probes.h"
+#include "recorder/coverage/places.h"
 
 typedef struct sm_probed { /* a wanted code object; freed with it, or at the end */
     uint32_t stamp;        /* sm_probe.stamp when its probes were last placed */
     uint32_t armed_count;
-    void *record;   /* the receiver's record */
+    sm_cover_code *record;
     uint8_t *armed; /* by unit: 1 for a probe; NULL without points */
     sm_probe_points points;
     PyCodeObject *code; /* borrowed */
     bool traced;        /* its frames are traced, without probes */
-    bool frames;        /* the receiver wants entries and exits of its frames */
     struct sm_probed *next, **link;
 } sm_probed;
 
@@ -30,10 +27,9 @@ typedef struct {
     bool calm;    /* no other tool uses the slots any more: tracing may end at the next frame */
     bool steps, counts;
     uint32_t stamp;
-    const sm_probe_receiver *receiver;
     void *unwanted; /* marks unwanted code objects in this session; odd, so it is no pointer */
     sm_probed *codes;
-    uint64_t codes_count, probes, hits, lost;
+    uint64_t lost; /* code objects skipped for lack of memory */
 } sm_probe_state;
 extern sm_probe_state sm_probe;
 
@@ -50,6 +46,10 @@ void sm_probe_arm(sm_probed *probed);
 void sm_probe_disarm(sm_probed *probed); /* removes all probes */
 /* Report the hit of a probe and prepare the frame to continue. Return true if it continues by raising. */
 bool sm_probe_hit(PyThreadState *tstate, sm_frame *frame, sm_probed *probed, uint32_t unit);
+/* Report to the recorder of coverage, unless the code is known only as a test. -N stands for an entry or exit of the
+ * code that begins at line N. */
+void sm_probe_report_line(sm_cover_code *record, int line);
+void sm_probe_report_step(sm_cover_code *record, int from, int to);
 /* Report the step out of the code by an exception. */
 void sm_probe_unwound(const sm_frame *frame, sm_probed *probed);
 
@@ -61,5 +61,4 @@ void sm_probe_trace_here(PyThreadState *tstate, bool on); /* applies to the next
 bool sm_probe_is_alongside(PyThreadState *tstate);
 void sm_probe_alongside(bool present); /* probes.c: another tool uses the slots */
 
-#endif
 #endif

@@ -1,4 +1,4 @@
-/* The probes source: the evaluator, and the source's start and end.
+/* The probes source, for coverage on 3.11: the evaluator, and the source's start and end.
  *
  * Alternatives on 3.11: tracing (coverage.py) loses specialised instructions and makes a frame object and a call per
  * line; most functions have lines that never run, so tracing only these helps little. Rewritten code objects
@@ -15,16 +15,16 @@
  * - co_code, copies, pickles and dis show the compiler's bytes: the interpreter caches them before the first probe.
  * - Only the loop reads the opcodes of running code, with one exception: RESUME, which gets no probe.
  *
- * In a new context (sm_probes_again), code gets its probes at its next entry, or at once if a frame runs it. */
-#include "source/py311/probes/probes.h"
+ * In a new context (again), code gets its probes at its next entry, or at once if a frame runs it. */
+#include "source/py311/probes/probe_state.h"
 
 #if SM_HAS_EVALFRAME
 
 #include "base/alloc.h"
 #include "compat/exception.h"
 #include "source/py311/evalframe.h"
-#include "source/py311/probes/probe_state.h"
 #include "source/py311/tracefunc.h"
+#include "source/sources.h"
 
 #define STATIC_REFERENCES (1 << 28) /* a static object has more than these */
 
@@ -38,8 +38,6 @@ static void release(sm_code_entry *entry) { /* the code object dies, or the sess
     *probed->link = probed->next;
     if (probed->next != NULL)
         probed->next->link = probed->link;
-    sm_probe.probes -= probed->armed_count;
-    sm_probe.codes_count--;
     sm_probe_points_clear(&probed->points);
     sm_free(probed->armed);
     sm_free(probed);
@@ -52,11 +50,11 @@ static bool can_be_probed(PyCodeObject *code) {
     return !sm_probe.counts && !sm_probe.escaped && Py_REFCNT(code) < STATIC_REFERENCES && Py_SIZE(code) > 0;
 }
 
-static sm_probed *make(PyCodeObject *code, void *record, bool frames) {
+static sm_probed *make(PyCodeObject *code, sm_cover_code *record) {
     sm_probed *made = sm_calloc(1, sizeof *made);
     if (made == NULL)
         return NULL;
-    *made = (sm_probed){.record = record, .code = code, .frames = frames, .traced = true};
+    *made = (sm_probed){.record = record, .code = code, .traced = true};
     if (can_be_probed(code)) {
         bool found = sm_probe_points_find(&made->points, code, sm_probe.steps);
         if (found && !made->points.odd)
@@ -70,10 +68,9 @@ static sm_probed *make(PyCodeObject *code, void *record, bool frames) {
 
 sm_probed *sm_probe_meet(PyCodeObject *code, PyObject *globals) {
     sm_exception kept = sm_exception_keep();
-    bool frames = false;
     (void)sm_probe_mend_lines(code);
-    void *record = sm_probe.receiver->meet(code, globals, &frames);
-    sm_probed *made = record != NULL ? make(code, record, frames) : NULL;
+    sm_cover_code *record = sm_cover_meet(code, globals);
+    sm_probed *made = record != NULL ? make(code, record) : NULL;
     sm_code_entry *entry = sm_code_entry_make(code);
     if (entry != NULL)
         entry->of[SM_CODE_PROBES] = record != NULL ? (void *)made : sm_probe.unwanted;
@@ -92,7 +89,6 @@ sm_probed *sm_probe_meet(PyCodeObject *code, PyObject *globals) {
         if (made->next != NULL)
             made->next->link = &made->next;
         sm_probe.codes = made;
-        sm_probe.codes_count++;
     }
     sm_exception_restore(kept);
     return made;
@@ -133,7 +129,8 @@ static void arm_again(PyCodeObject *code, const sm_frame *Py_UNUSED(frame)) {
         sm_probe_arm(found);
 }
 
-void sm_probes_again(void) {
+/* Make everything new again. */
+static void again(void) {
     sm_probe.stamp++;
     if (sm_probe.on && !sm_probe.tracing)
         for_all_frames(arm_again);
@@ -172,7 +169,7 @@ static void end_tracing(void) {
     sm_probe.calm = sm_probe.tracing = false;
     sm_probe_trace_all(false);
     trace_frames(false);
-    sm_probes_again();
+    again();
 }
 
 /* ---- the evaluator ---------------------------------------------------------------------------------------------- */
@@ -269,7 +266,7 @@ static __attribute__((noinline)) PyObject *run_switched(PyThreadState *tstate, s
 static __attribute__((noinline)) PyObject *run_framed(PyThreadState *tstate, sm_frame *frame, int throwing,
                                                       sm_probed *probed) {
     PyCodeObject *code = sm_frame_code(frame);
-    sm_probe.receiver->enter(probed->record, frame);
+    sm_cover_enter(probed->record, frame);
     if (probed->stamp != sm_probe.stamp)
         sm_probe_arm(probed);
     bool before = sm_tstate_is_traced(tstate), traced = probed->traced;
@@ -277,7 +274,7 @@ static __attribute__((noinline)) PyObject *run_framed(PyThreadState *tstate, sm_
                                                              : run(tstate, frame, throwing);
     void *found = sm_probe_found(code);
     if (found != NULL && found != sm_probe.unwanted)
-        sm_probe.receiver->leave(((sm_probed *)found)->record, frame);
+        sm_cover_leave(((sm_probed *)found)->record, frame);
     return result;
 }
 
@@ -299,7 +296,7 @@ static PyObject *eval(PyThreadState *tstate, sm_frame *frame, int throwing) {
         return _PyEval_EvalFrameDefault(tstate, frame, throwing);
     }
     sm_probed *probed = found;
-    if (SM_UNLIKELY(probed->frames) && ((code->co_flags & SM_SUSPENDING) == 0 || sm_frame_of_generator(frame)))
+    if (SM_UNLIKELY(probed->record->test) && ((code->co_flags & SM_SUSPENDING) == 0 || sm_frame_of_generator(frame)))
         return run_framed(tstate, frame, throwing, probed);
     if (SM_UNLIKELY(probed->stamp != sm_probe.stamp))
         sm_probe_arm(probed);
@@ -320,16 +317,19 @@ static bool put_evaluator(void) {
     return exchange(eval, eval) || exchange(_PyEval_EvalFrameDefault, eval);
 }
 
-int sm_probes_start(const sm_probe_receiver *receiver, const sm_probe_wish *wish) {
+/* A new context makes everything new by its stamp, and probes are freed with the code object. */
+static const sm_cover_source asked_of = {.switched = again};
+
+static int start(const sm_settings *Py_UNUSED(settings)) {
     static uintptr_t session = 0;
+    sm_cover.source = &asked_of;
     sm_codes_on_death(SM_CODE_PROBES, release);
     sm_codes_hold();
-    sm_probe.receiver = receiver;
-    sm_probe.steps = wish->steps;
-    sm_probe.counts = wish->every || has_greenlets();
+    sm_probe.steps = sm_cover.branch;
+    sm_probe.counts = sm_cover.counts || sm_beside.apart.last != 0 || has_greenlets();
     sm_probe.tracing = sm_probe.escaped = sm_probe.calm = false;
     sm_probe.stamp++;
-    sm_probe.hits = sm_probe.lost = 0;
+    sm_probe.lost = 0;
     sm_probe.unwanted = (void *)(++session << 1 | 1);
     sm_probe.on = true;
     if (sm_probe_trace_join() < 0) {
@@ -345,7 +345,14 @@ int sm_probes_start(const sm_probe_receiver *receiver, const sm_probe_wish *wish
     return 0;
 }
 
-void sm_probes_stop(void) {
+static void poll(void) {
+    bool holds = sm_probe.escaped || exchange(eval, eval);
+    sm_beside.hook_lost += sm_beside.hook_lost == 0 && !holds;
+}
+
+static void stop(void) {
+    poll();
+    sm_beside.lost_memory += sm_probe.lost;
     sm_exception kept = sm_exception_keep();
     sm_probe.on = false;
     if (!sm_probe.escaped)
@@ -360,13 +367,7 @@ void sm_probes_stop(void) {
     sm_exception_restore(kept);
 }
 
-bool sm_probes_hold(void) {
-    return sm_probe.escaped || exchange(eval, eval);
-}
-
-sm_probe_facts sm_probes_facts(void) {
-    return (sm_probe_facts){sm_probe.tracing, sm_probe.escaped, sm_probe.codes_count,
-                            sm_probe.probes,  sm_probe.hits,    sm_probe.lost};
-}
+const sm_source sm_source_probes = {
+    .name = "probes", .start = start, .stop = stop, .poll = poll, .begin_again = sm_cover_rearm};
 
 #endif

@@ -9,7 +9,6 @@
 
 #if SM_HAS_EVALFRAME
 
-#include "base/alloc.h"
 #include "base/map.h"
 #include "compat/quickening.h"
 #include "hooks/py311/thread_slots.h"
@@ -35,10 +34,6 @@ static last_line *make_last(const void *frame) { /* NULL if out of memory */
     return made;
 }
 
-static void forget_lasts(void) {
-    sm_map_free(&lasts);
-}
-
 /* ---- the event -------------------------------------------------------------------------------------------------- */
 
 static void begin(PyFrameObject *object, const sm_frame *frame, PyCodeObject *code) {
@@ -53,7 +48,7 @@ static void step_to(const sm_probed *probed, const sm_frame *frame, int line) {
     if (last == NULL)
         return;
     if (last->line != SM_NO_LINE)
-        sm_probe.receiver->step(probed->record, last->line, line);
+        sm_probe_report_step(probed->record, last->line, line);
     last->line = line;
 }
 
@@ -62,8 +57,8 @@ static void end(const sm_probed *probed, const sm_frame *frame, PyCodeObject *co
     bool yields = !raises && unit < (uint32_t)Py_SIZE(code) && sm_code_bytes(code)[2 * unit] == YIELD_VALUE;
     last_line *last = find_last(frame);
     if (last != NULL && last->line != SM_NO_LINE && !yields)
-        sm_probe.receiver->step(probed->record, last->line, -code->co_firstlineno);
-    last = find_last(frame); /* the receiver may have moved it */
+        sm_probe_report_step(probed->record, last->line, -code->co_firstlineno);
+    last = find_last(frame); /* the report may have moved it */
     if (last != NULL)
         sm_map_remove(&lasts, last, sizeof *last);
 }
@@ -79,25 +74,24 @@ static int hook(PyObject *Py_UNUSED(obj), PyFrameObject *object, int what, PyObj
     if (found == NULL || found == sm_probe.unwanted)
         return 0;
     sm_probed *probed = found;
-    const sm_probe_receiver *receiver = sm_probe.receiver;
     uint32_t unit = sm_frame_unit(frame);
     if (what == PyTrace_RETURN && probed->armed_count != 0 && unit < probed->points.units && probed->armed[unit])
         return 0; /* not a return: a probe is hit */
     if (what == PyTrace_CALL) {
-        if (sm_probe.escaped && probed->frames)
-            receiver->enter(probed->record, frame);
+        if (sm_probe.escaped && probed->record->test)
+            sm_cover_enter(probed->record, frame);
         if (sm_probe.steps)
             begin(object, frame, code);
     } else if (what == PyTrace_LINE) {
         int line = PyFrame_GetLineNumber(object);
-        receiver->line(probed->record, line);
+        sm_probe_report_line(probed->record, line);
         if (sm_probe.steps)
             step_to(probed, frame, line);
     } else if (what == PyTrace_RETURN) {
         if (sm_probe.steps)
             end(probed, frame, code, arg == NULL);
-        if (sm_probe.escaped && probed->frames)
-            receiver->leave(probed->record, frame);
+        if (sm_probe.escaped && probed->record->test)
+            sm_cover_leave(probed->record, frame);
     }
     return 0;
 }
@@ -129,30 +123,22 @@ void sm_probe_trace_leave(void) {
     sm_thread_slots_leave(&tracer);
     sm_thread_slots_leave(&sentinel);
     tracer.idle = true;
-    forget_lasts();
+    sm_map_free(&lasts);
 }
 
 void sm_probe_trace_all(bool on) {
     tracer.idle = !on;
     sm_thread_slots_review(NULL);
     PyThreadState *tstate = PyInterpreterState_ThreadHead(PyInterpreterState_Main());
-    for (; tstate != NULL; tstate = PyThreadState_Next(tstate)) {
-        if (on)
-            sm_thread_slots_wake(tstate, &tracer);
-        else
-            sm_thread_slots_sleep(tstate, &tracer);
-    }
-    forget_lasts();
+    for (; tstate != NULL; tstate = PyThreadState_Next(tstate))
+        sm_thread_slots_lull(tstate, &tracer, !on);
+    sm_map_free(&lasts);
 }
 
 void sm_probe_trace_here(PyThreadState *tstate, bool on) {
-    if (!on) {
-        sm_thread_slots_sleep(tstate, &tracer);
-        return;
-    }
-    if (tstate->c_traceobj == NULL) /* C code made this thread */
+    if (on && tstate->c_traceobj == NULL) /* C code made this thread */
         sm_thread_slots_review(tstate);
-    sm_thread_slots_wake(tstate, &tracer);
+    sm_thread_slots_lull(tstate, &tracer, !on);
 }
 
 bool sm_probe_is_alongside(PyThreadState *tstate) {

@@ -8,6 +8,7 @@ record waiting. The origin of times is that of the original, so that both can be
 from __future__ import annotations
 
 import array
+import functools
 import os
 import tempfile
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -110,7 +111,7 @@ def _planned(recording: Recording, start_ns: int, end_ns: int, where: str | Expr
     def write(fd: int | None) -> bytes | None:
         writer = _core.Writer(fd)
         write_tables(plan.recording, writer)
-        journal.cut(first, last, chosen, None, tree, writer.piece)
+        journal.cut(first, last, chosen, None, tree, functools.partial(writer.of_journal, "JRNL"))
         return writer.finish()
 
     return _Planned(sum(counts["calls"]) + sum(counts["resumes"]), write)
