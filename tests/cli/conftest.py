@@ -7,11 +7,13 @@ import subprocess
 import children
 import pytest
 
-from seismo.cli.main import main
+from seismo.cli.main import VERBS, main
 from seismo.model import Builder
 
 # Verbs that read recordings, and leave the process as it was: to start one takes longer than what they do in it.
-READING = {"diff", "export", "info", "merge", "query", "report"}
+READING = {"completion", "diff", "export", "info", "merge", "query", "report"}
+# What a process reads of its environment whenever it is asked to write.
+SHOWING = {"COLUMNS", "FORCE_COLOR", "NO_COLOR"}
 
 
 def read_here(words):
@@ -29,16 +31,20 @@ def read_here(words):
 def seismo(tmp_path, monkeypatch):
     """Runs `seismo WORDS` in an empty folder; gives the finished process with its output as text.
 
-    Verbs that record, or that are given an environment or streams, are a process of their own.
+    Verbs that record, or that are given streams or more of an environment, are a process of their own.
     """
 
     def run(*words, env=None, status=None, **options):
-        if words and words[0] in READING and env is None and not options and "/dev/stdout" not in words:
-            with contextlib.chdir(tmp_path):
+        env = env or {}
+        reads = not words or words[0] in READING or words[0] not in VERBS or "--help" in words
+        if reads and env.keys() <= SHOWING and not options and "/dev/stdout" not in words:
+            with contextlib.chdir(tmp_path), monkeypatch.context() as context:
+                for name, value in env.items():
+                    context.setenv(name, value)
                 done = read_here([str(word) for word in words])
             assert status in (None, done.returncode), done
             return done
-        given = {"cwd": tmp_path, "env": children.environment(**(env or {})), "encoding": "utf-8", **options}
+        given = {"cwd": tmp_path, "env": children.environment(**env), "encoding": "utf-8", **options}
         return children.seismo(*words, status=status, **given)
 
     for name in ("COLUMNS", "FORCE_COLOR", "NO_COLOR"):
