@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-from pathlib import Path
 
 import children
 import pytest
@@ -14,7 +13,6 @@ import seismo
 from seismo.coverage.analysis import analyze
 from seismo.coverage.recorded_settings import for_recording
 
-HOME = str(Path(seismo.__file__).parents[1])
 CORE = """\
 def work(n):
     if n > 3:
@@ -33,8 +31,6 @@ class Lab:
         self.write("app/__init__.py", "NAME = 1\n")
         self.write("app/core.py", CORE)
         self.write("app/idle.py", "VALUE = 1\n")
-        self.environment = {name: value for name, value in os.environ.items() if not name.startswith("COVERAGE_")}
-        self.environment |= {"PYTHONPATH": HOME, "COLUMNS": "80"}
 
     def write(self, name, text):
         path = self.folder / name
@@ -42,14 +38,11 @@ class Lab:
         path.write_text(text)
         return path
 
-    def run(self, *words, **more):
-        environment = {**self.environment, **more}
-        return children.seismo(*words, cwd=self.folder, env=environment, status=None)
+    def run(self, *words, status=None):
+        return children.seismo(*words, cwd=self.folder, status=status, COLUMNS="80")
 
     def cover(self, *words, status=0):
-        done = self.run("cover", "-o", "r.seismo", *words)
-        assert done.returncode == status, done.stderr
-        return done
+        return self.run("cover", "-o", "r.seismo", *words, status=status)
 
     def lines(self, name="r.seismo"):
         """{file below the folder: its executed lines}, of all processes."""

@@ -192,7 +192,7 @@ def test_bad_expressions_and_conflicts():
 
 
 def seismo_command(*words, folder, status=0):
-    done = children.seismo(*words, cwd=folder, env=children.environment(COLUMNS="120"), status=status)
+    done = children.seismo(*words, cwd=folder, COLUMNS="120", status=status)
     return done.stdout + done.stderr
 
 
