@@ -188,25 +188,6 @@ def test_the_programs_own_status_wins(lab):
     lab.cover("--fail-under", "10", "main.py", 0)
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["--fail-under", "101", "x.py"], "--fail-under cannot be"),
-        (["--contexts", "x", "x.py"], "use one of test"),
-        (["--include", "a**b", "x.py"], "a file pattern cannot be 'a**b'"),
-        (["--rcfile", "nosuch", "x.py"], "no such settings file"),
-        (["--rcfile", "nosuch", "--no-config", "x.py"], "cannot be used together"),
-        (["nosuch.py"], "cannot open the script"),
-        ([], "the program is missing"),
-    ],
-)
-def test_bad_options(lab, words, message):
-    done = lab.run("cover", *words)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert message in done.stderr
-    assert "Traceback" not in done.stderr
-
-
 def test_forks_and_ends_without_atexit(lab):
     lab.write(
         "main.py",

@@ -221,7 +221,3 @@ def test_the_commands(tmp_path):
         "                        ^",
         "        did you mean: depth",
     ]
-    error = seismo_command("profile", "--where", "depth > 5", "shop.py", folder=tmp_path, status=2)
-    assert "depth cannot be used here" in error
-    error = seismo_command("profile", "--where", "", "shop.py", folder=tmp_path, status=2)
-    assert "the value of --where is empty" in error
