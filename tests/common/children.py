@@ -64,11 +64,11 @@ def ended(child: subprocess.Popen[str], seconds: float = SECONDS, stdin: str | N
         return child.communicate(stdin, timeout=seconds)
     except subprocess.TimeoutExpired:
         os.kill(child.pid, signal.SIGABRT)  # faulthandler prints the stacks of all threads
-        try:
-            out, err = child.communicate(timeout=10)
-        except subprocess.TimeoutExpired:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            child.wait(timeout=10)
+        with contextlib.suppress(ProcessLookupError):  # nobody is left
             os.killpg(child.pid, signal.SIGKILL)
-            out, err = child.communicate(timeout=10)
+        out, err = child.communicate(timeout=10)
         raise AssertionError(f"it was stuck after {seconds} s\n{out}\n{err}") from None
 
 

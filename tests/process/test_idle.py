@@ -29,7 +29,7 @@ WAYS = {
 }
 if _core.ref_objection() is not None:
     WAYS = {name: words for name, words in WAYS.items() if words[0] != "objects"}
-INTERVAL = 0.1  # seconds
+INTERVAL = 0.05  # seconds
 PATIENCE = 30  # seconds: hundreds of intervals, on a busy machine
 
 WORK = """
@@ -415,7 +415,7 @@ READ_ONLY = """
 os.chmod(".", 0o555)
 if os.getuid() == 0:
     os.setuid(65534)
-for n in range(40):
+for n in range(20):
     burst(1000)
     time.sleep(0.02)
 done()
@@ -427,7 +427,7 @@ for_ever()
 def test_a_folder_that_becomes_read_only(start, tmp_path, way):
     path = tmp_path / "r.seismo"
     says_done(start(WAYS[way], READ_ONLY))
-    until(path, lambda recording: leaves(recording) == 40_000 and recording.problems == [])
+    until(path, lambda recording: leaves(recording) == 20_000 and recording.problems == [])
     assert sorted(os.listdir(tmp_path)) == ["app.py", path.name]
 
 
