@@ -125,10 +125,11 @@ def yields(function, n):
 
 
 @BOTH
-def test_coroutines_of_cython(c_functions, tmp_path, monkeypatch):
+def test_coroutines_of_cython(c_functions, tmp_path_factory, monkeypatch):
     """They have no frames: what they call counts for whoever resumes them, and no call is lost."""
-    extensions.cython("compiled_by_cython", CYTHON, tmp_path)
-    monkeypatch.syspath_prepend(str(tmp_path))
+    folder = extensions.shared(tmp_path_factory, "coroutines")
+    extensions.cython("compiled_by_cython", CYTHON, folder)
+    monkeypatch.syspath_prepend(str(folder))
     module = importlib.import_module("compiled_by_cython")
 
     async def other():

@@ -155,7 +155,7 @@ asyncio.run(cancelled())
 @pytest.fixture(scope="module")
 def compiled(tmp_path_factory):
     """A folder with a module that Cython has compiled so that it tells of its calls."""
-    folder = tmp_path_factory.mktemp("compiled")
+    folder = extensions.shared(tmp_path_factory, "compiled")
     extensions.cython("compiled", COMPILED, folder)
     return folder
 
