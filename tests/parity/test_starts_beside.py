@@ -74,11 +74,7 @@ def test_gevent(c_functions):
     def main():
         gevent.joinall([gevent.spawn(few, 3), gevent.spawn(many, 5), gevent.spawn(few, 4)], raise_error=True)
 
-    assert paths(recorded(main, c_functions), "leaf") == {
-        "few step leaf": 14,
-        "many few step leaf": 10,
-        "many leaf": 1,
-    }
+    assert paths(recorded(main, c_functions), "leaf") == {"few step leaf": 14, "many few step leaf": 10, "many leaf": 1}
 
 
 def beside_eventlet(c_functions):

@@ -99,12 +99,7 @@ def test_importing_the_plugin_is_cheap():
 
 @pytest.mark.parametrize(
     ("tests", "percent", "status"),
-    [
-        (TESTS, "80", 0),
-        (TESTS, "95", 1),
-        ("", "100", 5),
-        ("raise SystemError", "100", 2),
-    ],
+    [(TESTS, "80", 0), (TESTS, "95", 1), ("", "100", 5), ("raise SystemError", "100", 2)],
     ids=["enough", "too little", "no tests", "interrupted"],
 )
 def test_a_check_fails_only_what_passed(project, tests, percent, status):

@@ -202,10 +202,7 @@ def test_what_is_counted_of_a_program_on_standard_input(lab):
     assert (
         lab.run(["-m", "seismo", "profile", "-q", "-"], stdin="pass").status,
         len([*lab.folder.glob("stdin-*")]),
-    ) == (
-        0,
-        1,
-    )
+    ) == (0, 1)
     command = ["sh", "-c", f"{sys.executable} -m seismo profile - <&-"]
     closed = children.run(command, cwd=lab.folder, env=lab.environment)
     assert (closed.returncode, closed.stdout) == (2, "")

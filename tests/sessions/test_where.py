@@ -78,13 +78,7 @@ def test_what_is_left_out_is_left_out_of_the_paths(program, source):
     )
     assert (
         found
-        == {
-            ("main",): 1,
-            ("main", "Order.save"): 10,
-            ("main", "Order.save", "leaf"): 100,
-            ("main", "leaf"): 3,
-        }
-        | with_c
+        == {("main",): 1, ("main", "Order.save"): 10, ("main", "Order.save", "leaf"): 100, ("main", "leaf"): 3} | with_c
     )
 
 
