@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 
 import children
 import pytest
+from repositories import commit
 
 import seismo
 from seismo.coverage.analysis import analyze
@@ -252,14 +252,8 @@ def test_the_main_module_of_a_package(lab):
 
 
 def test_what_changed_since(lab):
-    def git(*words):
-        who = ["-c", "user.name=A", "-c", "user.email=a@example.org"]
-        subprocess.run(["git", *who, *words], cwd=lab.folder, check=True, capture_output=True)
-
     lab.write("main.py", "from app.core import work\nwork(1)\n")
-    git("init", "-q")
-    git("add", "main.py", "app")
-    git("commit", "-qm", "begin")
+    commit(lab.folder)
     lab.cover("--branch", "main.py")
     done = lab.run("report", "r.seismo", "--changed-since", "HEAD")
     assert (done.returncode, done.stdout.splitlines()[0]) == (0, "0 changed statements since HEAD: 0 not executed")
