@@ -13,18 +13,9 @@ TESTS = Path(__file__).parent
 # The tests are imported by path, so their folders are on no path. `common` has what several folders share; a module
 # beside the tests of one folder is theirs.
 BESIDE = [
-    "coverage",
-    "cprofile",
-    "formats",
-    "hooks",
-    "model",
-    "native/estimate",
-    "native/file",
-    "native/trace",
-    "parity",
-    "plugins",
-    "report",
-]
+    "coverage", "cprofile", "formats", "hooks", "model", "native/estimate", "native/file", "native/trace", "parity",
+    "plugins", "report",
+]  # fmt: skip
 sys.path[:0] = [str(TESTS / folder) for folder in ["common", *BESIDE]]
 
 from recording_itself import run  # noqa: E402, F401

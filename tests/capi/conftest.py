@@ -19,7 +19,7 @@ def include():
 
 @pytest.fixture(scope="session")
 def probe_folder(tmp_path_factory):
-    return tmp_path_factory.mktemp("probe")
+    return extensions.shared(tmp_path_factory, "probe")
 
 
 @pytest.fixture(scope="session")

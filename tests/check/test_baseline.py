@@ -1,10 +1,9 @@
 """The baseline as a text file: what it holds comes back, merges line by line, and says where it is wrong."""
 
-import subprocess
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from repositories import commit, git
 
 from seismo.check.baseline import read, read_text, text_of, write
 from seismo.check.measurement import Function, Measurement, Range, Stamp, exact
@@ -59,20 +58,15 @@ def test_the_file_is_for_people():
 
 
 def test_two_branches_that_change_other_functions_merge(tmp_path):
-    def git(*words):
-        author = ("-c", "user.name=a", "-c", "user.email=a@b", "-c", "commit.gpgsign=false")
-        subprocess.run(["git", *author, *words], cwd=tmp_path, check=True, capture_output=True)
-
     before = {f"f{number}": 1 for number in range(9)}
-    git("init", "-b", "main")
+    git(tmp_path, "init", "-b", "main")
     path = tmp_path / "counts.txt"
     for branch, changed in (("main", {}), ("one", {"f1": 2}), ("two", {"f7": 3, "g": 1})):
         if changed:
-            git("checkout", "-q", "-b", branch, "main")
+            git(tmp_path, "checkout", "-q", "-b", branch, "main")
         write(one(**(before | changed)), path)
-        git("add", "-A")
-        git("commit", "-m", branch)
-    git("merge", "-q", "one")
+        commit(tmp_path, branch)
+    git(tmp_path, "merge", "-q", "one")
     assert read(path) == one(**(before | {"f1": 2, "f7": 3, "g": 1}))
 
 

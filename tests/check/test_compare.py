@@ -90,10 +90,7 @@ def test_the_depth_is_of_the_whole_program():
 def test_what_differs_from_run_to_run_is_a_range():
     runs = [measured(app__f=10, app__g=1), measured(app__f=12)]
     both = over_runs(runs)
-    assert both.functions == {
-        function("app:f"): {"calls": Range(10, 12)},
-        function("app:g"): {"calls": Range(0, 1)},
-    }
+    assert both.functions == {function("app:f"): {"calls": Range(10, 12)}, function("app:g"): {"calls": Range(0, 1)}}
 
 
 def test_runs_that_did_not_count_a_quantity_say_nothing_of_it():
@@ -141,10 +138,7 @@ def test_a_renamed_function_is_followed_by_what_it_consists_of():
 def test_functions_of_a_file_that_moved_are_followed_and_a_copy_is_not():
     old = measured(app__f=1, app__g=2, codes={"app__f": "same", "app__g": "same"})
     new = measured(lib__f=1, lib__g=2, codes={"lib__f": "same", "lib__g": "same"})
-    assert compare(old, new, []).renamed == {
-        function("lib:f"): function("app:f"),
-        function("lib:g"): function("app:g"),
-    }
+    assert compare(old, new, []).renamed == {function("lib:f"): function("app:f"), function("lib:g"): function("app:g")}
     copied = measured(app__f=1, app__copy=1, codes={"app__f": "same", "app__copy": "same"})
     assert compare(measured(app__f=1, app__h=1, codes={"app__f": "same", "app__h": "same"}), copied, []).renamed == {}
 

@@ -1,48 +1,28 @@
 """The command, and recordings to run it on."""
 
-import contextlib
-import io
-import subprocess
-
 import children
 import pytest
+from children import READING, SHOWING
 
-from seismo.cli.main import main
+from seismo.cli.main import VERBS
 from seismo.model import Builder
-
-# Verbs that read recordings, and leave the process as it was: to start one takes longer than what they do in it.
-READING = {"diff", "export", "info", "merge", "query", "report"}
-
-
-def read_here(words):
-    """The finished process that `seismo WORDS` would be."""
-    out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", "surrogateescape", write_through=True) for _ in range(2))
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        try:
-            status = main(words)
-        except SystemExit as error:
-            status = error.code
-    return subprocess.CompletedProcess(words, status or 0, *(text.buffer.getvalue().decode() for text in (out, err)))
 
 
 @pytest.fixture
-def seismo(tmp_path, monkeypatch):
+def seismo(tmp_path):
     """Runs `seismo WORDS` in an empty folder; gives the finished process with its output as text.
 
-    Verbs that record, or that are given an environment or streams, are a process of their own.
+    What records, and what is given streams or more of an environment, is a process of its own.
     """
 
     def run(*words, env=None, status=None, **options):
-        if words and words[0] in READING and env is None and not options and "/dev/stdout" not in words:
-            with contextlib.chdir(tmp_path):
-                done = read_here([str(word) for word in words])
-            assert status in (None, done.returncode), done
-            return done
-        given = {"cwd": tmp_path, "env": children.environment(**(env or {})), "encoding": "utf-8", **options}
+        env = env or {}
+        reads = not words or words[0] in READING or words[0] not in VERBS or "--help" in words
+        if reads and env.keys() <= SHOWING and not options and "/dev/stdout" not in words:
+            return children.reading(*words, cwd=tmp_path, status=status, **env)
+        given = {"cwd": tmp_path, "env": children.environment(**env), "encoding": "utf-8", **options}
         return children.seismo(*words, status=status, **given)
 
-    for name in ("COLUMNS", "FORCE_COLOR", "NO_COLOR"):
-        monkeypatch.delenv(name, raising=False)
     return run
 
 

@@ -57,9 +57,3 @@ def test_everything_with_children(seismo, program):
     assert hits["work", 9] == 7
     shown = seismo("report", "r.seismo", "--only", "app.work", "--all", status=0).stdout
     assert "parent.py" not in shown.split("Functions by own time")[1].split("Notes")[0]
-
-
-def test_bad_words(seismo, program):
-    assert "the value of --only is empty" in seismo("lines", "--only", "", "app.py", status=2).stderr
-    assert "--bogus" in seismo("lines", "--bogus", "app.py", status=2).stderr
-    assert "usage: seismo lines" in seismo("lines", "--help", status=0).stdout

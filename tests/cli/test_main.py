@@ -48,10 +48,7 @@ def test_version(seismo):
         ("repotr", "did you mean: seismo report"),
         ("app.py", "to record a program: seismo profile app.py"),
         ("app-1.seismo", "to look at a recording: seismo report app-1.seismo"),
-        (
-            "\x1b[31m",
-            f"the verbs are {', '.join(command.VERBS)}; see seismo --help",
-        ),
+        ("\x1b[31m", f"the verbs are {', '.join(command.VERBS)}; see seismo --help"),
     ],
 )
 def test_an_unknown_verb(seismo, word, hint):

@@ -140,12 +140,7 @@ def test_a_recording_cannot_be_named_like_a_page_or_an_export(capsys, monkeypatc
         ("x.html", "a page", "x.seismo", "report x.seismo --html x.html"),
         ("x.SVG", "a page", "x.seismo", "report x.seismo --html x.html"),
         ("x.prof", "another tool's file", "x.seismo", "export x.seismo -o x.prof"),
-        (
-            "x.json",
-            "another tool's file",
-            "x.seismo",
-            "export x.seismo -o x.json (timeline: -o x.trace.json)",
-        ),
+        ("x.json", "another tool's file", "x.seismo", "export x.seismo -o x.json (timeline: -o x.trace.json)"),
         ("x.cov.xml", "another tool's file", "x.cov.seismo", "export x.cov.seismo -o x.cov.coverage.xml"),
         (".coverage", "another tool's file", "recording.seismo", "export recording.seismo -o .coverage"),
     ):
@@ -182,10 +177,7 @@ def test_every_suffix_of_a_format_is_known_without_loading_it():
 
 
 def test_one_dash_is_standard_output(seismo, recording, tmp_path):
-    for words in (
-        ["merge", recording, recording, "-o", "-"],
-        ["profile", "-q", "-o", "-", "-c", "pass"],
-    ):
+    for words in (["merge", recording, recording, "-o", "-"], ["profile", "-q", "-o", "-", "-c", "pass"]):
         (tmp_path / "copy").write_bytes(seismo(*words, text=False, encoding=None).stdout)
         assert len(read(tmp_path / "copy").functions) >= 1
     assert seismo("export", recording, "-f", "json", "-o", "/dev/stdout").stdout.startswith("{")

@@ -67,17 +67,6 @@ def test_refusal(seismo, program):
     assert "3.13.3" in seismo("objects", "--help", status=0).stdout
 
 
-def test_bad_words(seismo, program):
-    if not why_not():
-        for words in (["--leaks", "handle", "--span", "main"], ["--types", "--paths"], ["--types", "--holders", "3"]):
-            assert "cannot b" in seismo("objects", *words, "app.py", "1", status=2).stderr
-        assert "cannot be used here" in seismo("objects", "--span", "duration > 1ms", "app.py", status=2).stderr
-        assert "cannot be used here" in seismo("objects", "--leaks", 'c_call("len")', "app.py", status=2).stderr
-    assert "--bogus" in seismo("objects", "--bogus", "app.py", status=2).stderr
-    assert "--holders cannot be" in seismo("objects", "--holders", "-1", "app.py", status=2).stderr
-    assert not list(program.glob("*.seismo*"))
-
-
 @POSSIBLE
 def test_a_script(seismo, program):
     ended = seismo("objects", "-o", "r.seismo", "app.py", "50", status=3)

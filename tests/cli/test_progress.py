@@ -67,7 +67,7 @@ def test_long_work_shows_what_is_done(folder, words, work):
 
 def test_a_report_is_not_mixed_with_the_bar(folder):
     """Each line of the report begins where a line begins, after the bar was erased."""
-    plain = children.seismo("report", "profile.seismo", cwd=folder, env=children.environment(COLUMNS="120")).stdout
+    plain = children.seismo("report", "profile.seismo", cwd=folder, COLUMNS="120").stdout
     shown = on_terminal(folder, ["report", "profile.seismo", "--color", "never"])
     assert "making the report" in shown
     lines = [re.sub("\x1b\\[[0-9;?]*[A-Za-z]", "", line).split("\r")[-1] for line in shown.split("\r\n")]

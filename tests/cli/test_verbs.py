@@ -208,9 +208,7 @@ def test_merge(seismo, recording, slower, tmp_path):
 def test_merge_does_not_overwrite(seismo, recording, slower):
     before = recording.read_bytes()
     assert failed(
-        seismo("merge", "-o", recording, slower),
-        f"{recording} exists",
-        "--force overwrites it; or name another file",
+        seismo("merge", "-o", recording, slower), f"{recording} exists", "--force overwrites it; or name another file"
     )
     assert recording.read_bytes() == before
     assert seismo("merge", "--force", "-o", recording, recording, slower).returncode == 0
@@ -225,10 +223,7 @@ def test_merge_that_cannot_be_written(seismo, recording, tmp_path):
         "there is no folder no/such: create it, or name another file",
     )
     assert failed(
-        seismo("merge", "-o", tmp_path, recording),
-        "the output is a folder",
-        str(tmp_path),
-        "name a file: -o OUT",
+        seismo("merge", "-o", tmp_path, recording), "the output is a folder", str(tmp_path), "name a file: -o OUT"
     )
     done = seismo("merge", "-o", "all.seismo", recording, "missing.seismo")
     assert "there is no such file" in done.stderr

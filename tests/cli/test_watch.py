@@ -127,28 +127,6 @@ def test_the_debugger_opens_at_the_match_and_can_step(folder):
     assert done.stdout.count("(Pdb)") == 1
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        ((), "the expression and the program are missing"),
-        (("main.py",), "the expression is missing"),
-        (('call("a"', "main.py"), "^"),
-        (("call", "--bogus", "main.py"), "no option --bogus"),
-        (("call", "--limit", "x", "main.py"), "--limit cannot be 'x'"),
-        (("call", "--call", "nothing:here", "main.py"), "the function cannot be loaded"),
-        (("call", "--call", "nothing", "main.py"), "give MODULE:FUNCTION"),
-        (("call", "missing.py"), "cannot open the script"),
-    ],
-)
-def test_bad_input(folder, words, said):
-    done = run(folder, *words)
-    assert done.returncode == 2
-    assert done.stderr.startswith("seismo: ")
-    assert said in done.stderr
-    assert "Traceback" not in done.stderr
-    assert done.stdout == ""
-
-
 def test_the_stack_is_the_program_s_own(folder):
     done = run(folder, 'call("work") and depth == 2', "--json", "-", "--stack", "main.py")
     found = json.loads(next(line for line in done.stdout.splitlines() if line.startswith("{")))

@@ -76,6 +76,14 @@ class Births(Image):
         return found
 
 
+class Thing:
+    pass
+
+
+class Other:
+    pass
+
+
 class Block:
     """The result of `with recorded()`; `births` is set at its end."""
 

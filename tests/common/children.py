@@ -5,11 +5,14 @@ Compilers, git and shells do not need this; tests run them with subprocess.run.
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
 import signal
 import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
+from unittest.mock import patch
 
 from paths import SOURCE
 
@@ -18,14 +21,18 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SECONDS = 120  # a child that runs longer is stuck: many times what the slowest needs on a busy machine
+# Verbs that leave their process as it was: to start one takes longer than what they do in it.
+READING = {"completion", "diff", "export", "info", "merge", "query", "report"}
+# Variables that are read whenever something is shown.
+SHOWING = {"COLUMNS", "FORCE_COLOR", "NO_COLOR"}
 
 
 def environment(*folders: str | Path, **more: str) -> dict[str, str]:
     """Return the tests' environment, in which the tested package and modules in these folders can be imported.
 
-    A child killed by a signal prints its stacks. Variables about colours and columns are removed.
+    A child killed by a signal prints its stacks. Variables about colours, columns and coverage.py are removed.
     """
-    kept = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "FORCE_COLOR", "NO_COLOR")}
+    kept = {name: value for name, value in os.environ.items() if name not in SHOWING and "COVERAGE_" not in name}
     paths = os.pathsep.join(map(str, (SOURCE, *folders)))
     return {**kept, "PYTHONPATH": paths, "PYTHONFAULTHANDLER": "1", **more}
 
@@ -57,11 +64,11 @@ def ended(child: subprocess.Popen[str], seconds: float = SECONDS, stdin: str | N
         return child.communicate(stdin, timeout=seconds)
     except subprocess.TimeoutExpired:
         os.kill(child.pid, signal.SIGABRT)  # faulthandler prints the stacks of all threads
-        try:
-            out, err = child.communicate(timeout=10)
-        except subprocess.TimeoutExpired:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            child.wait(timeout=10)
+        with contextlib.suppress(ProcessLookupError):  # nobody is left
             os.killpg(child.pid, signal.SIGKILL)
-            out, err = child.communicate(timeout=10)
+        out, err = child.communicate(timeout=10)
         raise AssertionError(f"it was stuck after {seconds} s\n{out}\n{err}") from None
 
 
@@ -84,9 +91,45 @@ def python(*words: object, status: int | None = 0, **options: Any) -> subprocess
     return done
 
 
-def seismo(*words: object, **options: Any) -> subprocess.CompletedProcess[str]:
-    """Run `seismo WORDS`; options are those of `python`."""
-    return python("-m", "seismo", *words, **options)
+def seismo(
+    *words: object, status: int | None = 0, cwd: str | Path = ".", **options: Any
+) -> subprocess.CompletedProcess[str]:
+    """Run `seismo WORDS`; options in capitals are variables of its environment, others are those of `python`.
+
+    A verb that only reads runs in this process, unless it is given streams or more of an environment.
+    """
+    variables = {name: options.pop(name) for name in list(options) if name.isupper()}
+    if words[:1] and words[0] in READING and not options and variables.keys() <= SHOWING:
+        return reading(*words, status=status, cwd=cwd, **variables)
+    if variables:
+        options["env"] = environment(**variables)
+    return python("-m", "seismo", *words, status=status, cwd=cwd, **options)
+
+
+def reading(
+    *words: object, status: int | None = 0, cwd: str | Path = ".", **variables: str
+) -> subprocess.CompletedProcess[str]:
+    """Run `seismo WORDS` in this process. Return the finished process that it would be."""
+    from seismo.cli.main import main
+
+    out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", "surrogateescape", write_through=True) for _ in range(2))
+    with (
+        contextlib.chdir(cwd),
+        patch.dict(os.environ, {**environment(), **variables}, clear=True),
+        contextlib.redirect_stdout(out),
+        contextlib.redirect_stderr(err),
+    ):
+        try:
+            code = main(list(map(str, words)))
+        except SystemExit as error:
+            code = error.code  # type: ignore[assignment]
+    done = subprocess.CompletedProcess(words, code or 0, *(_content(stream) for stream in (out, err)))
+    assert status in (None, done.returncode), f"ended with {code}\n{done.stdout}\n{done.stderr}"
+    return done
+
+
+def _content(stream: io.TextIOWrapper) -> str:
+    return stream.buffer.getvalue().decode("utf-8", "surrogateescape")  # type: ignore[attr-defined,no-any-return]
 
 
 def printed(program: str, *words: object, status: int = 0, **options: Any) -> str:

@@ -1,7 +1,8 @@
-"""Extension modules and libraries in C and Cython, built for the interpreter at hand."""
+"""Programs, libraries and extension modules in C and Cython, built once in a test run."""
 
 from __future__ import annotations
 
+import fcntl
 import importlib.util
 import os
 import shutil
@@ -13,7 +14,25 @@ import children
 import pytest
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
+
+
+def shared(factory: pytest.TempPathFactory, name: str) -> Path:
+    """Return the folder of this name that all processes of a test run have."""
+    root = factory.getbasetemp()
+    folder = (root.parent if "PYTEST_XDIST_WORKER" in os.environ else root) / name
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
+def once(target: Path, build: Callable[[], Any]) -> Path:
+    """Return a file, which `build` makes unless it is there or another process makes it."""
+    with open(f"{target}.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not target.exists():
+            build()
+    return target
 
 
 def library(source: Path, folder: Path, *flags: str) -> Path:
@@ -22,9 +41,8 @@ def library(source: Path, folder: Path, *flags: str) -> Path:
     if shutil.which(compiler) is None:
         pytest.skip("needs a C compiler")
     target = folder / f"{source.stem}{sysconfig.get_config_var('EXT_SUFFIX')}"
-    include = f"-I{sysconfig.get_path('include')}"
-    subprocess.run([compiler, "-shared", "-fPIC", "-g", "-O1", include, *flags, "-o", target, source], check=True)
-    return target
+    command = [compiler, "-shared", "-fPIC", "-g", "-O1", f"-I{sysconfig.get_path('include')}", *flags]
+    return once(target, lambda: subprocess.run([*command, "-o", target, source], check=True))
 
 
 def module(source: Path, folder: Path, *flags: str) -> Any:
@@ -40,6 +58,10 @@ def module(source: Path, folder: Path, *flags: str) -> Any:
 def cython(name: str, text: str, folder: Path) -> Path:
     """Build a module from Cython's source. Skip the test if there is no Cython."""
     pytest.importorskip("Cython")
-    (folder / f"{name}.pyx").write_text(text)
-    children.python("-m", "cython", "-3", folder / f"{name}.pyx")
-    return library(folder / f"{name}.c", folder, "-w", "-O0")
+    source = folder / f"{name}.pyx"
+
+    def translate() -> None:
+        source.write_text(text)
+        children.python("-m", "cython", "-3", source)
+
+    return library(once(source.with_suffix(".c"), translate), folder, "-w", "-O0")

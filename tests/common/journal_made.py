@@ -291,13 +291,7 @@ def recording(
     start = {"start_ns": process_start, "end_ns": process_start + end_ns}
     b.process(**{"pid": 7, "argv": ["made.py"], **start, **process})
     for number in range(threads):
-        b.thread(
-            0,
-            thread.replace("{}", str(number)),
-            **start,
-            wall_ns=end_ns,
-            main=number == 0,
-        )
+        b.thread(0, thread.replace("{}", str(number)), **start, wall_ns=end_ns, main=number == 0)
     for number in range(functions):
         name = names[number] if names else f"f{number}"
         b.function(place[0], name, place[1], number + 1, flags=number % 3 == 2)

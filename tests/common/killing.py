@@ -154,8 +154,11 @@ def _ticks(path: Path, faults: list[str]) -> list[int]:
     return sorted(by_thread.values())
 
 
-def kill_one(kind: str, after: float, folder: Path) -> Found:
-    """Trace a program, kill it and its children after this many seconds, and return the result."""
+def kill_one(kind: str, after: float, folder: Path, running: int = 0) -> Found:
+    """Trace a program, kill it and its children after this many seconds, and return the result.
+
+    The seconds begin when so many of its threads or processes are at work.
+    """
     path, shared = folder / "trace.seismo", os.memfd_create("counts")
     for old in folder.glob("*.seismo"):
         old.unlink()
@@ -163,11 +166,15 @@ def kill_one(kind: str, after: float, folder: Path) -> Found:
     code = textwrap.dedent(PROGRAM) + textwrap.dedent(KINDS[kind])
     command = [sys.executable, "-m", "seismo", "trace", "-q", "-o", str(path), "-c", code, str(shared)]
     process = children.popen(command, stdin=None, stdout=None, stderr=None, pass_fds=[shared])
+    memory = memoryview(mmap.mmap(shared, 0)).cast("Q")
+    until = time.monotonic() + children.SECONDS
+    while sum(memory[slot * SLOT] > 0 for slot in range(SLOTS)) < running and time.monotonic() < until:
+        time.sleep(0.01)
     time.sleep(after)
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()
     time.sleep(0.01)  # children vanish a moment later
-    counts = [entry for entry in _counts(memoryview(mmap.mmap(shared, 0)).cast("Q")) if entry[0]]
+    counts = [entry for entry in _counts(memory) if entry[0]]
     os.close(shared)
     faults: list[str] = []
     ticks: list[int] = []

@@ -1,9 +1,9 @@
 """Which lines changed since a revision: against real repositories."""
 
 import os
-import subprocess
 
 import pytest
+from repositories import git
 
 from seismo.coverage.git_changes import changes
 from seismo.errors import SeismoError, UsageError
@@ -15,8 +15,7 @@ class Repository:
         self.git("init", "-q", "-b", "main")
 
     def git(self, *words):
-        who = ["-c", "user.name=A", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false"]
-        subprocess.run(["git", *who, *words], cwd=self.folder, check=True, capture_output=True)
+        git(self.folder, *words)
 
     def write(self, name, text):
         path = self.folder / name

@@ -11,7 +11,7 @@ MODULE = "def f(x):\n    if x:\n        return 1\n    return 2\n\n\nf(0)\n"
 @pytest.fixture
 def run(tmp_path):
     def run(*words):
-        return children.seismo(*words, cwd=tmp_path, env=children.environment(COLUMNS="100"))
+        return children.seismo(*words, cwd=tmp_path, COLUMNS="100")
 
     run.folder = tmp_path
     return run

@@ -32,11 +32,7 @@ EXCUSES = [
         "3.11, 3.12, 3.13, 3.14, 3.15",
         "expects the profile slot (3.11) or the tool id 2 to be taken; seismo leaves them to others",
     ),
-    Excuse(
-        "test_profile_as_context_manager",
-        "3.11, 3.12, 3.13, 3.14, 3.15",
-        "the same",
-    ),
+    Excuse("test_profile_as_context_manager", "3.11, 3.12, 3.13, 3.14, 3.15", "the same"),
     Excuse(
         "test_second_profiler",
         "3.12, 3.13, 3.14, 3.15",

@@ -143,10 +143,7 @@ if sys.argv[1:] == ["fail"]: raise KeyError("x")
 
 
 def command(module, *words, folder):
-    done = children.run(
-        [sys.executable, "-m", module, *words],
-        cwd=folder,
-    )
+    done = children.run([sys.executable, "-m", module, *words], cwd=folder)
     out = re.sub(r"in \d+\.\d+ seconds|\d+\.\d{3}", "TIME", done.stdout).replace("seismo.cprofile", module)
     return done.returncode, out, done.stderr
 

@@ -24,25 +24,8 @@ def test_the_canonical_form_says_the_same(expression):
 
 
 WORDS = [
-    "call",
-    "and",
-    "or",
-    "not",
-    "(",
-    ")",
-    "line",
-    "in",
-    "==",
-    "<",
-    ",",
-    '"x"',
-    "5",
-    "5ms",
-    "module",
-    "arg",
-    ".",
-    "-",
-]
+    "call", "and", "or", "not", "(", ")", "line", "in", "==", "<", ",", '"x"', "5", "5ms", "module", "arg", ".", "-",
+]  # fmt: skip
 
 
 @given(

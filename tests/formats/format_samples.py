@@ -2,6 +2,8 @@
 
 import io
 import json
+import random
+import re
 from collections import defaultdict
 
 import pytest
@@ -230,6 +232,29 @@ def written(entry, recording):
     out = io.BytesIO()
     entry.write(recording, out)
     return out.getvalue()
+
+
+def damaged(whole, turns):
+    """Yield a file's content cut short, with other bytes, a piece of it twice, without a piece, with other numbers."""
+    dice = random.Random(20)
+    numbers = [found.span() for found in re.finditer(rb"\d+", whole)]
+    for turn in range(turns):
+        data = bytearray(whole)
+        at = dice.randrange(len(data))
+        kind = turn % 5
+        if kind == 0:
+            del data[at:]
+        elif kind == 1:
+            for _ in range(dice.randrange(1, 6)):
+                data[dice.randrange(len(data))] = dice.randrange(256)
+        elif kind == 2:
+            data[at:at] = data[dice.randrange(len(data)) :][: dice.randrange(100)]
+        elif kind == 3:
+            del data[at : at + dice.randrange(1, 20)]
+        elif numbers:
+            start, end = dice.choice(numbers)
+            data[start:end] = dice.choice([b"-1", b"1e400", b"18446744073709551616", b"null", b"99"])
+        yield bytes(data)
 
 
 def refused(path, data, reason):

@@ -30,10 +30,7 @@ def test_lines_are_what_flamegraph_reads():
 
 
 def test_one_thread_has_no_marker_and_several_have():
-    assert written(samples.fib_tree(1)).splitlines() == [
-        "__main__:<module> 10",
-        "__main__:<module>;__main__:fib 50",
-    ]
+    assert written(samples.fib_tree(1)).splitlines() == ["__main__:<module> 10", "__main__:<module>;__main__:fib 50"]
     assert written(samples.fib_tree(1), "collapsed-long").splitlines() == [
         "__main__:<module> (fib.py:1) 10",
         "__main__:<module> (fib.py:1);__main__:fib (fib.py:3) 50",

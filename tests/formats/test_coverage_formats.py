@@ -3,7 +3,6 @@
 import io
 import json
 import os
-import random
 import sqlite3
 import xml.etree.ElementTree as ET
 from contextlib import closing, suppress
@@ -13,6 +12,7 @@ import coverage
 import covered_samples as samples
 import pytest
 from coverage.numbits import nums_to_numbits
+from format_samples import damaged
 from lxml import etree
 from pycobertura import Cobertura
 from pycobertura.filesystem import DirectoryFileSystem
@@ -444,22 +444,10 @@ def test_hostile_names_do_no_harm(tmp_path, monkeypatch):
 
 
 def test_damage_is_an_error_and_no_crash(branches):
-    dice = random.Random(4)
     for name in READABLE:
-        whole = branches.written(name)
-        reader = formats.by_name(name).reader
-        for turn in range(90):
-            data = bytearray(whole)
-            at = dice.randrange(len(data))
-            if turn % 3 == 0:
-                del data[at:]
-            elif turn % 3 == 1:
-                for _ in range(dice.randrange(1, 6)):
-                    data[dice.randrange(len(data))] = dice.randrange(256)
-            else:
-                del data[at : at + dice.randrange(1, 20)]
+        for data in damaged(branches.written(name), 120):
             with suppress(ValueError, SeismoError):
-                reader(bytes(data))
+                formats.by_name(name).reader(data)
 
 
 def database(*statements):

@@ -280,10 +280,7 @@ def test_a_small_file_cannot_stand_for_a_huge_one(tmp_path, monkeypatch):
 def test_the_slow_profilers_files_are_read(tmp_path):
     """`profile` notes of a caller only how often it called."""
     path = tmp_path / "x.pstats"
-    stats = {
-        ("a.py", 1, "a"): (1, 1, 0.25, 1.0, {}),
-        ("a.py", 9, "b"): (3, 3, 0.75, 0.75, {("a.py", 1, "a"): 3}),
-    }
+    stats = {("a.py", 1, "a"): (1, 1, 0.25, 1.0, {}), ("a.py", 9, "b"): (3, 3, 0.75, 0.75, {("a.py", 1, "a"): 3})}
     path.write_bytes(marshal.dumps(stats))
     rows = {row.qualname: row for row in formats.read(path).functions}
     assert (rows["b"].calls, rows["b"].own_ns) == (3, 750_000_000)

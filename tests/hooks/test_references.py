@@ -316,7 +316,7 @@ def test_tracemalloc_that_was_there_goes_on():
 @pytest.fixture(scope="module")
 def foreign(tmp_path_factory):
     source = Path(__file__).with_name("foreign_tracer.c")
-    return ctypes.PyDLL(str(extensions.library(source, tmp_path_factory.mktemp("foreign"))))
+    return ctypes.PyDLL(str(extensions.library(source, extensions.shared(tmp_path_factory, "foreign"))))
 
 
 @traces

@@ -12,119 +12,35 @@ from seismo.recording_kinds import KINDS, load
 NATIVE = ROOT / "native"
 PACKAGE = ROOT / "src" / "seismo"
 
-# The native rooms, lowest first, and what each may include besides itself: rooms above it in this list, never below. A
-# source and a recorder never see each other, since module joins them; coverage alone has sources that are made for it.
-NATIVE_LAYERS = {
-    "vendor/lz4": set(),
-    "base": set(),
-    "compat": {"base"},
-    "clock": {"base", "compat"},
-    "file": {"base"},
-    "trace": {"vendor/lz4", "base", "file"},
-    "estimate": {"base"},
-    "code": {"base", "compat"},
-    "filter": {"base", "compat", "code"},
-    "hooks": {"base", "compat", "code"},
-    "hooks/py311": {"base", "compat", "code"},
-    "engine": {"base", "compat", "clock", "code", "hooks", "file"},
-    "recorder": {"base", "compat", "engine"},
-    "recorder/calls": {"base", "compat", "clock", "file", "trace", "code", "hooks", "engine", "recorder"},
-    "recorder/lines": {"base", "compat", "clock", "code", "engine", "recorder"},
-    "recorder/objects": {"base", "compat", "code", "hooks", "file", "engine", "recorder/calls"},
-    "recorder/coverage": {"base", "compat", "code", "filter", "hooks", "file", "engine"},
-    "source": {"base", "compat", "code", "hooks", "hooks/py311", "engine"},
-    "source/monitoring": {"base", "compat", "code", "hooks", "engine", "source", "recorder/coverage"},
-    "source/py311": {"base", "compat", "code", "hooks", "hooks/py311", "engine", "source"},
-    "source/py311/probes": {
-        "base",
-        "compat",
-        "code",
-        "hooks/py311",
-        "engine",
-        "source",
-        "source/py311",
-        "recorder/coverage",
-    },
-    "hub": {"base", "compat", "code", "filter", "hooks", "hooks/py311", "engine"},
-    "hub/callstats": {"base", "compat", "code", "engine", "hub"},
-}
-NATIVE_LAYERS["module"] = set(NATIVE_LAYERS)
-# These can be used, tested and fuzzed without an interpreter.
-WITHOUT_PYTHON = {"vendor/lz4", "base", "file", "trace", "estimate"}
-
-# What a part of the Python package may import besides itself.
-PYTHON_LAYERS = {
-    "errors": set(),
-    "escape": set(),
-    "expression": {"errors"},
-    "model": {"errors", "expression", "_core"},
-    "coverage": {"errors", "model"},
-    "formats": {"errors", "escape", "model", "coverage"},
-    "report": {"errors", "escape", "expression", "model", "coverage"},
-    "process": {"errors", "escape", "expression", "model", "coverage", "_core"},
-    "hooks": {"errors", "expression", "_core"},
-    "check": {"errors", "escape", "expression", "model", "process", "report"},
-    "cprofile": {"_core"},
-    "watching": {"errors", "escape", "expression", "model", "process", "_core"},
-    "sessions": {
-        "errors",
-        "escape",
-        "expression",
-        "model",
-        "coverage",
-        "formats",
-        "report",
-        "process",
-        "watching",
-        "_core",
-    },
-    "plugins": {
-        "errors",
-        "escape",
-        "model",
-        "coverage",
-        "formats",
-        "report",
-        "process",
-        "sessions",
-        "check",
-        "_core",
-        "__init__",
-    },
-    "view": {"errors", "escape", "model", "report"},
-    "query": {"errors", "escape", "model", "report"},
-    "dataset": {"errors", "model", "query"},
-    "mcp": {"errors", "model", "coverage", "formats", "report", "query"},
-    "__init__": {"errors", "model", "sessions", "plugins"},
-    "cli": {
-        "errors",
-        "escape",
-        "model",
-        "coverage",
-        "formats",
-        "report",
-        "process",
-        "sessions",
-        "watching",
-        "check",
-        "view",
-        "query",
-        "dataset",
-        "mcp",
-        "_core",
-    },
-    "__main__": {"cli"},
-}
-
-# Names that every module may use: built-ins for code inside of the program, tables that import nothing, progress.
-ANYBODY = {"original_builtins", "recording_kinds", "options", "progress"}
-PYTHON_LAYERS |= {part: set() for part in ANYBODY}
-PYTHON_LAYERS["options"] = {"expression"}  # for type checkers alone
-
-PARTS = set(PYTHON_LAYERS).union(*PYTHON_LAYERS.values()) - {"__init__"}
-
 PAGE = (ROOT / "docs" / "architecture.md").read_text()
 LAYER_ROW = re.compile(r"^\| (?P<layers>[^|]+) \| [^|]+ \| (?P<may>[^|]+) \|$", re.MULTILINE)
+
+
+def layers_of_the_page() -> tuple[dict[str, set[str]], dict[str, set[str]]]:
+    """Return the native and the Python layers in their order, and what each may use besides itself.
+
+    Python's have code formatting; text in parentheses is a remark.
+    """
+    native: dict[str, set[str]] = {}
+    python: dict[str, set[str]] = {}
+    table = PAGE.partition("\n| layer | what it holds | may use |\n|---|---|---|\n")[2].partition("\n\n")[0]
+    files = {"seismo": "__init__", "seismo.__main__": "__main__"}
+    for row in LAYER_ROW.finditer(table):
+        layers, may = (re.sub(r"`|\s*\([^)]*\)", "", row[name]).split(", ") for name in ("layers", "may"))
+        known = {"nothing": set(), "all native folders": set(native)}
+        uses = known.get(", ".join(may), {files.get(one, one) for one in may})
+        into = python if "`" in row["layers"] else native
+        into |= {files.get(layer, layer): uses for layer in layers}
+    return native, python
+
+
+# What a native room may include and a part of the package may import besides itself.
+NATIVE_LAYERS, PYTHON_LAYERS = layers_of_the_page()
+# These can be used, tested and fuzzed without an interpreter.
+WITHOUT_PYTHON = {"vendor/lz4", "base", "file", "trace", "estimate"}
+# Names that every module may use: built-ins for code inside of the program, tables that import nothing, progress.
+ANYBODY = {"original_builtins", "recording_kinds", "options", "progress"}
+PARTS = set(PYTHON_LAYERS).union(*PYTHON_LAYERS.values()) - {"__init__"}
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+([<"])([^">]+)', re.MULTILINE)
 
@@ -143,24 +59,12 @@ def included(path: Path) -> list[Path]:
     return [NATIVE / name if "/" in name else path.parent / name for name in names]
 
 
-def test_the_page_has_these_layers():
-    """The table of rooms lists the layers that this file enforces; text in parentheses is a remark."""
-    table = PAGE.partition("\n| layer | what it holds | may use |\n|---|---|---|\n")[2].partition("\n\n")[0]
-    told = {}
-    for row in LAYER_ROW.finditer(table):
-        layers, may = (re.sub(r"`|\s*\([^)]*\)", "", row[name]).split(", ") for name in ("layers", "may"))
-        known = {"nothing": set(), "all native folders": set(NATIVE_LAYERS) - {"module"}}
-        told |= {layer: known.get(", ".join(may), set(may)) for layer in layers}
-    names = {"__init__": "seismo", "__main__": "seismo.__main__"}
-    enforced = {**NATIVE_LAYERS, **PYTHON_LAYERS}
-    assert told == {names.get(one, one): {names.get(used, used) for used in may} for one, may in enforced.items()}
-
-
 def test_every_native_folder_has_a_layer():
     assert {room_of(path) for path in native_files()} == set(NATIVE_LAYERS)
 
 
 def test_native_layers_go_down():
+    """A source and a recorder never see each other, since module joins them; coverage has sources made for it."""
     rooms = list(NATIVE_LAYERS)
     assert all(allowed <= set(rooms[: rooms.index(room)]) for room, allowed in NATIVE_LAYERS.items())
 

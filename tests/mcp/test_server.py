@@ -1,4 +1,4 @@
-"""The server as a client sees it: started by the SDK's own client, over standard input and output."""
+"""The server as the SDK's own client sees it: in this process, and over standard input and output."""
 
 import asyncio
 import json
@@ -8,10 +8,12 @@ import sys
 
 import children
 import pytest
-from mcp import ClientSession, StdioServerParameters, stdio_client
+from mcp import Client, ClientSession, StdioServerParameters, stdio_client
 from objects_made import told
 
 from seismo import formats
+from seismo.coverage import read_source
+from seismo.mcp.server import make
 from seismo.model import Builder
 from seismo.query import TABLES
 
@@ -29,7 +31,8 @@ def made(calls=10, name="work"):
 
 
 @pytest.fixture
-def root(tmp_path):
+def root(tmp_path, monkeypatch):
+    monkeypatch.setattr(read_source, "_root", "")  # which a server sets for its process
     folder = tmp_path / "root"
     folder.mkdir()
     made().save(folder / "a.seismo")
@@ -37,26 +40,41 @@ def root(tmp_path):
     return folder
 
 
-def ask(root, *calls, options=()):
+async def answers(session, calls):
+    tools = [tool.name for tool in (await session.list_tools()).tools]
+    found = []
+    for name, arguments in calls:
+        result = await session.call_tool(name, arguments)
+        text = result.content[0].text
+        found.append((result.is_error, json.loads(text) if text.startswith("{") else text))
+    return found, tools
+
+
+def ask(root, *calls, allow_run=False):
     """(is it an error, what is answered) of each call of a tool, and the names of the tools."""
+
+    async def talk():
+        async with Client(make(str(root), allow_run)) as client:
+            return await answers(client, calls)
+
+    return asyncio.run(asyncio.wait_for(talk(), 120))
+
+
+def ask_apart(root, *calls, options=()):
+    """The same of a server that is a process of its own."""
 
     async def talk():
         words = ["-m", "seismo", "mcp", "--root", str(root), *options]
         server = StdioServerParameters(command=sys.executable, args=words, env=children.environment(), cwd=root)
         async with stdio_client(server) as streams, ClientSession(*streams) as session:
             await session.initialize()
-            tools = [tool.name for tool in (await session.list_tools()).tools]
-            found = []
-            for name, arguments in calls:
-                result = await session.call_tool(name, arguments)
-                text = result.content[0].text
-                found.append((result.is_error, json.loads(text) if text.startswith("{") else text))
-            return found, tools
+            return await answers(session, calls)
 
     return asyncio.run(asyncio.wait_for(talk(), 120))
 
 
-def test_each_tool_answers(root):
+@pytest.mark.parametrize("ask", [ask, ask_apart])
+def test_each_tool_answers(root, ask):
     found, tools = ask(
         root,
         ("recordings", {}),
@@ -165,12 +183,12 @@ def test_checks_run_where_that_was_allowed(root):
     (root / "app.py").write_text(PROGRAM)
     update = ("check", {"words": ["--no-objects", "--update", "app.py"]})
     same = ("check", {"words": ["--no-objects", "app.py"]})
-    found, _ = ask(root, update, same, ("check", {"words": ["--limit", "nonsense", "app.py"]}), options=["--allow-run"])
+    found, _ = ask(root, update, same, ("check", {"words": ["--limit", "nonsense", "app.py"]}), allow_run=True)
     assert [(wrong, said["exit_status"]) for wrong, said in found] == [(False, 0), (False, 0), (False, 2)]
     assert "within all limits" in found[1][1]["text"]
     assert "cannot be read" in found[2][1]["text"]
     (root / "app.py").write_text(PROGRAM.replace("range(10)", "range(100)"))
-    ((wrong, said),), _ = ask(root, same, options=["--allow-run"])
+    ((wrong, said),), _ = ask(root, same, allow_run=True)
     assert (wrong, said["exit_status"], said["within"]) == (False, 1, False)
     assert "__main__:f" in said["text"]
 
@@ -292,7 +310,7 @@ def test_programs_run_only_where_that_was_allowed(root):
     assert sorted(path.name for path in root.glob("*.seismo")) == ["a.seismo", "b.seismo"]
     mistakes = [{"verb": "rm", "program": ["app.py"]}, {"verb": "profile", "program": []}]
     mistakes += [{"verb": "profile", "program": [word]} for word in ("../x.py", "--output=/x", "none.py")]
-    found, tools = ask(root, record, *[("record", one) for one in mistakes], options=["--allow-run"])
+    found, tools = ask_apart(root, record, *[("record", one) for one in mistakes], options=["--allow-run"])
     assert {"record", "check"} <= set(tools)
     (wrong, said), *others = found
     assert (wrong, said["exit_status"]) == (False, 0)

@@ -74,11 +74,7 @@ def test_gevent(c_functions):
     def main():
         gevent.joinall([gevent.spawn(few, 3), gevent.spawn(many, 5), gevent.spawn(few, 4)], raise_error=True)
 
-    assert paths(recorded(main, c_functions), "leaf") == {
-        "few step leaf": 14,
-        "many few step leaf": 10,
-        "many leaf": 1,
-    }
+    assert paths(recorded(main, c_functions), "leaf") == {"few step leaf": 14, "many few step leaf": 10, "many leaf": 1}
 
 
 def beside_eventlet(c_functions):
@@ -125,10 +121,11 @@ def yields(function, n):
 
 
 @BOTH
-def test_coroutines_of_cython(c_functions, tmp_path, monkeypatch):
+def test_coroutines_of_cython(c_functions, tmp_path_factory, monkeypatch):
     """They have no frames: what they call counts for whoever resumes them, and no call is lost."""
-    extensions.cython("compiled_by_cython", CYTHON, tmp_path)
-    monkeypatch.syspath_prepend(str(tmp_path))
+    folder = extensions.shared(tmp_path_factory, "coroutines")
+    extensions.cython("compiled_by_cython", CYTHON, folder)
+    monkeypatch.syspath_prepend(str(folder))
     module = importlib.import_module("compiled_by_cython")
 
     async def other():

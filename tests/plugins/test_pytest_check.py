@@ -13,6 +13,7 @@ from xml.etree import ElementTree as ET
 
 import children
 import pytest
+from repositories import commit, git
 
 from seismo.check import baseline
 from seismo.plugins.pytest.check_runs import shuffled
@@ -94,11 +95,6 @@ class Project:
         )
         return done.returncode, done.stdout
 
-    def git(self, *words: str) -> None:
-        """Runs git."""
-        who = ["-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false"]
-        subprocess.run(["git", *who, *words], cwd=self.folder, check=True, capture_output=True)
-
     @property
     def kept(self) -> Any:
         return baseline.read(self.folder / "seismo-check-tests.txt")
@@ -167,9 +163,7 @@ def test_a_change_is_found_and_the_function_named(project):
 
 
 def test_against_a_revision(project):
-    project.git("init", "-q")
-    project.git("add", "-A")
-    project.git("commit", "-qm", "one")
+    commit(project.folder)
     project.write(test_app=TESTS + "\ndef test_new(): assert total(500)\n")  # is no growth of what was there
     status, said = project.run("--seismo-check", "--seismo-against", "HEAD")
     assert status == 0, said
@@ -179,9 +173,7 @@ def test_against_a_revision(project):
     assert status == 1, said
     assert suspects(said)[0] == "app:total"
     assert "for i in sorted(load(n), key=key):" in said
-    assert "worktree" not in subprocess.run(
-        ["git", "worktree", "list"], cwd=project.folder, capture_output=True, text=True, check=True
-    ).stdout.replace(str(project.folder), "")
+    assert "worktree" not in git(project.folder, "worktree", "list").replace(str(project.folder), "")
     status, said = project.run("--seismo-check", "--seismo-against", "HEAD", "--seismo-update")
     assert (status, "names a revision of git" in said) == (4, True)
 
@@ -207,9 +199,7 @@ PAIRS = APP + "\ndef unique(items):\n    return [one for one in items for other 
 @pytest.mark.matrix
 def test_growth_over_the_sizes_of_a_parametrized_test(project):
     project.write(app=UNIQUE, test_app=SIZES)
-    project.git("init", "-q")
-    project.git("add", "-A")
-    project.git("commit", "-qm", "one")
+    commit(project.folder)
     allowed = ("--seismo-no-objects", "--seismo-limit", "depth <= 1000")
     status, said = project.run("--seismo-check", "--seismo-update", "--seismo-no-objects")
     assert status == 0, said

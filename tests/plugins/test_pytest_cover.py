@@ -99,12 +99,7 @@ def test_importing_the_plugin_is_cheap():
 
 @pytest.mark.parametrize(
     ("tests", "percent", "status"),
-    [
-        (TESTS, "80", 0),
-        (TESTS, "95", 1),
-        ("", "100", 5),
-        ("raise SystemError", "100", 2),
-    ],
+    [(TESTS, "80", 0), (TESTS, "95", 1), ("", "100", 5), ("raise SystemError", "100", 2)],
     ids=["enough", "too little", "no tests", "interrupted"],
 )
 def test_a_check_fails_only_what_passed(project, tests, percent, status):
@@ -309,31 +304,7 @@ def test_nothing_stays_behind(project):
         assert "seismo cover" not in [sys.monitoring.get_tool(number) for number in range(6)]
 
 
-def test_forked_children_are_let_go(project):
-    write(
-        project.folder,
-        test_calc="""
-import os
-from app.calc import add
-def test():
-    child = os.fork()
-    if not child:
-        add(-1, 2)
-        os._exit(0)
-    assert os.waitpid(child, 0)[1] == 0
-""",
-    )
-    assert project.run("--seismo-cover=app").ret == 0
-    assert lines_of(project.recording, "app/calc.py") == {1, 7, 11}
-
-
-# ---- several processes ----
-
-
-def test_children_of_tests(project):
-    write(
-        project.folder,
-        test_calc="""
+FORKS = """
 import os, subprocess, sys
 from app.calc import add
 def test_forked():
@@ -342,10 +313,23 @@ def test_forked():
         add(-1, 2)
         os._exit(0)
     assert os.waitpid(child, 0)[1] == 0
-def test_started():
+"""
+
+
+def test_forked_children_are_let_go(project):
+    write(project.folder, test_calc=FORKS)
+    assert project.run("--seismo-cover=app").ret == 0
+    assert lines_of(project.recording, "app/calc.py") == {1, 7, 11}
+
+
+# ---- several processes ----
+
+
+def test_children_of_tests(project):
+    more = """def test_started():
     subprocess.run([sys.executable, "-c", "from app.calc import mul; mul(1, 2)"], check=True)
-""",
-    )
+"""
+    write(project.folder, test_calc=FORKS + more)
     status, said = project.run_apart("--seismo-cover=app", "--seismo-cover-children")
     assert status == 0, said
     found = lines_by_context(project.recording, "app/calc.py")

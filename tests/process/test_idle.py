@@ -29,7 +29,7 @@ WAYS = {
 }
 if _core.ref_objection() is not None:
     WAYS = {name: words for name, words in WAYS.items() if words[0] != "objects"}
-INTERVAL = 0.1  # seconds
+INTERVAL = 0.05  # seconds
 PATIENCE = 30  # seconds: hundreds of intervals, on a busy machine
 
 WORK = """
@@ -92,6 +92,11 @@ def says_done(child):
     assert child.stdout.readline() == "done\n"
 
 
+def go_on(child):
+    child.stdin.write("x")
+    child.stdin.flush()
+
+
 def at_rest(path: Path) -> os.stat_result:
     """Waits until nothing is written for ten intervals; returns what the file then is."""
     for _ in range(PATIENCE):
@@ -127,8 +132,7 @@ def test_what_comes_after_a_rest_is_in_the_file_too(start, tmp_path, way):
         says_done(child)
         until(path, lambda recording, count=count: leaves(recording) == count)
         time.sleep(5 * INTERVAL)
-        child.stdin.write("x")
-        child.stdin.flush()
+        go_on(child)
 
 
 THREADS = """
@@ -272,8 +276,7 @@ def test_a_write_of_a_million_paths_costs_what_has_changed(start, tmp_path, way)
     until(path, lambda recording: sum(row.calls for row in recording.functions if row.qualname == "f9") == 111_111)
     assert len(read(path).tree) > 1_000_000
     before = path.stat().st_size
-    child.stdin.write("x")
-    child.stdin.flush()
+    go_on(child)
     says_done(child)
     until(path, lambda recording: leaves(recording) == 1)
     assert path.stat().st_size < before + 100_000
@@ -341,8 +344,7 @@ def test_a_file_that_is_cut_is_whole_after_the_next_write(start, tmp_path, way, 
     says_done(child)
     until(path, lambda recording: leaves(recording) == 1000)
     meddle(path)
-    child.stdin.write("x")
-    child.stdin.flush()
+    go_on(child)
     says_done(child)
     until(path, lambda recording: leaves(recording) == 2000 and recording.problems == [])
 
@@ -362,8 +364,7 @@ def test_a_program_whose_file_is_taken_away_ends_as_ever(start, tmp_path, way, w
     else:
         (tmp_path / "new").write_text("precious")
         (tmp_path / "new").replace(path)
-    child.stdin.write("x")
-    child.stdin.flush()
+    go_on(child)
     says_done(child)
     assert child.communicate("x")[0] == ""
     assert child.returncode == 7
@@ -381,8 +382,7 @@ def test_a_full_disk_that_has_room_again(start, tmp_path, way):
     until(path, lambda recording: leaves(recording) == 1000)
     _, most = resource.prlimit(child.pid, resource.RLIMIT_FSIZE)
     resource.prlimit(child.pid, resource.RLIMIT_FSIZE, (path.stat().st_size, most))
-    child.stdin.write("x")
-    child.stdin.flush()
+    go_on(child)
     says_done(child)
     until(path, lambda recording: "cut off: its last writes failed" in " ".join(recording.problems))
     assert leaves(read(path)) == 1000
@@ -400,8 +400,7 @@ def test_a_trace_that_is_cut_and_then_killed_says_so(start, tmp_path):
     says_done(child)
     until(path, lambda recording: leaves(recording) == 1000)
     os.truncate(path, path.stat().st_size - 1)
-    child.stdin.write("x")
-    child.stdin.flush()
+    go_on(child)
     says_done(child)
     time.sleep(3 * INTERVAL)
     child.kill()
@@ -415,7 +414,7 @@ READ_ONLY = """
 os.chmod(".", 0o555)
 if os.getuid() == 0:
     os.setuid(65534)
-for n in range(40):
+for n in range(20):
     burst(1000)
     time.sleep(0.02)
 done()
@@ -427,7 +426,7 @@ for_ever()
 def test_a_folder_that_becomes_read_only(start, tmp_path, way):
     path = tmp_path / "r.seismo"
     says_done(start(WAYS[way], READ_ONLY))
-    until(path, lambda recording: leaves(recording) == 40_000 and recording.problems == [])
+    until(path, lambda recording: leaves(recording) == 20_000 and recording.problems == [])
     assert sorted(os.listdir(tmp_path)) == ["app.py", path.name]
 
 
@@ -453,8 +452,7 @@ def test_coverage_that_could_not_be_written_is_when_it_can(start, tmp_path, how)
         os.truncate(path, 0)
     else:
         resource.prlimit(child.pid, resource.RLIMIT_FSIZE, (path.stat().st_size, most))
-    child.stdin.write("x")
-    child.stdin.flush()
+    go_on(child)
     says_done(child)
     if how == "full":
         until(path, lambda recording: "cut off: its last writes failed" in " ".join(recording.problems))

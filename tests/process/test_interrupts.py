@@ -59,8 +59,8 @@ def test_as_bare_whatever_the_program_does_at_its_end(lab, line):
     """Up to 3.13 an evaluated text makes the interpreter forget that it is to die of SIGINT."""
     lab.write("app.py", f"{line}raise KeyboardInterrupt\n")
     for words in (["app.py"], ["-m", "app"]):
-        for quiet in (True, False):
-            assert lab.profiled(*words, quiet=quiet).status == lab.bare(*words).status
+        bare = lab.bare(*words).status
+        assert [lab.profiled(*words, quiet=quiet).status for quiet in (True, False)] == [bare, bare]
 
 
 LAUNCHER = """

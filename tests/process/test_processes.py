@@ -99,7 +99,7 @@ def test_an_exec_that_fails_changes_nothing(lab):
     lab.run(["-m", "seismo", "lines", "-q", "-o", "r.seismo", "x.py"])
     assert {row.line: row.hits for row in lab.open().lines}[3] == 1000
     lab.run(["-m", "seismo", "cover", "-q", "--counts", "-o", "r.seismo", "x.py"])
-    assert "100 %" in lab.run(["-m", "seismo", "report", "r.seismo"]).out.replace("\xa0", " ")
+    assert "100 %" in children.seismo("report", "r.seismo", cwd=lab.folder).stdout.replace("\xa0", " ")
     (process,) = lab.open().processes
     assert process.exit == "0"
 
@@ -355,10 +355,10 @@ def test_what_a_mark_says_is_in_the_recording(lab):
     assert any("python3.9 o.py (pid 7, Python 3.9.2): ImportError: " in detail for detail in details)
     assert not any("root:" in detail for detail in details)
     assert not (lab.folder / "r.seismo.parts").exists()
-    said = lab.run(["-m", "seismo", "report", "r.seismo"])
-    assert "could not be recorded" in said.out
-    assert "\x1b" not in said.out
-    assert "could not be recorded" in lab.run(["-m", "seismo", "info", "r.seismo"]).out
+    said = children.seismo("report", "r.seismo", cwd=lab.folder).stdout
+    assert "could not be recorded" in said
+    assert "\x1b" not in said
+    assert "could not be recorded" in children.seismo("info", "r.seismo", cwd=lab.folder).stdout
 
 
 def test_a_forked_child_without_rights_leaves_a_mark(lab):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
+import children
 import pytest
 from control_flow import PROGRAMS
 
@@ -41,7 +42,7 @@ def test_c_functions_by_default(lab):
     lab.write("program.py", "def f(x): return len(x)\nfor i in range(50): f('abc')\nprint(hash(1))\n")
     said = lab.run(["-m", "seismo", "profile", "-o", "r.seismo", "program.py"]).err
     recording = lab.open(lab.folder / "r.seismo")
-    shown = lab.run(["-m", "seismo", "report", "r.seismo"]).out
+    shown = children.seismo("report", "r.seismo", cwd=lab.folder).stdout
     counted = {row.qualname: row.calls for row in recording.functions}
     out = sys.version_info < (3, 12)
     assert counted["f"] == 50
@@ -51,7 +52,7 @@ def test_c_functions_by_default(lab):
     lab.run(["-m", "seismo", "profile", "-q", "--c-functions", "all", "-o", "all.seismo", "program.py"])
     counted = {row.qualname: row.calls for row in lab.open(lab.folder / "all.seismo").functions}
     assert (counted["len"], counted["hash"]) == (50, 1)
-    assert "left out" not in lab.run(["-m", "seismo", "report", "all.seismo"]).out
+    assert "left out" not in children.seismo("report", "all.seismo", cwd=lab.folder).stdout
 
 
 FAILS = """

@@ -55,23 +55,23 @@ def test_wherever_it_finds_the_program(tmp_path, verb, place):
     ended(read(tmp_path / "a.seismo"))
 
 
+def killed(tmp_path, program, by=signal.SIGTERM):
+    """Return the recording of a program that is sent a signal when it is READY, and dies of it without a word."""
+    with popen(tmp_path, program) as child:
+        assert child.stdout.readline() == "READY\n"
+        child.send_signal(by)
+        assert child.wait(60) == -by
+        assert (child.stdout.read(), child.stderr.read()) == ("", "")
+    return read(tmp_path / "a.seismo")
+
+
 def test_a_terminal_that_hangs_up(tmp_path):
-    with popen(tmp_path, PLACES["sleep"]) as child:
-        child.stdout.readline()
-        child.send_signal(signal.SIGHUP)
-        assert child.wait(60) == -signal.SIGHUP
-    ended(read(tmp_path / "a.seismo"), "SIGHUP")
+    ended(killed(tmp_path, PLACES["sleep"], signal.SIGHUP), "SIGHUP")
 
 
 def test_while_c_code_holds_the_interpreter(tmp_path):
     """It dies all the same, soon; and if the end could not be had, the file says that it is missing."""
-    program = "work()\nprint('READY', flush=True)\nsum(range(10**15))\nprint('ALIVE')"
-    with popen(tmp_path, program) as child:
-        child.stdout.readline()
-        child.send_signal(signal.SIGTERM)
-        assert child.wait(60) == -signal.SIGTERM
-        assert child.stdout.read() == ""
-    recording = read(tmp_path / "a.seismo")
+    recording = killed(tmp_path, "work()\nprint('READY', flush=True)\nsum(range(10**15))\nprint('ALIVE')")
     assert ("cut-short" in list(recording.losses["kind"])) == (recording.processes[0].exit == "")
 
 
@@ -94,12 +94,7 @@ def test_after_a_fork(tmp_path):
         "pid = os.fork()\nif not pid: os._exit(0)\nos.waitpid(pid, 0)\nwork()\n"
         "for _ in range(1000): work()\nprint('READY', flush=True)\ntime.sleep(60)"
     )
-    with popen(tmp_path, program) as child:
-        child.stdout.readline()
-        child.send_signal(signal.SIGTERM)
-        assert child.wait(60) == -signal.SIGTERM
-        assert child.stderr.read() == ""
-    ended(read(tmp_path / "a.seismo"))
+    ended(killed(tmp_path, program))
 
 
 def test_while_it_forks(tmp_path):
@@ -111,11 +106,7 @@ def test_while_it_forks(tmp_path):
         "    os.waitpid(pid, 0)"
     )
     for _ in range(4):
-        with popen(tmp_path, program) as child:
-            child.stdout.readline()
-            child.send_signal(signal.SIGTERM)
-            assert child.wait(60) == -signal.SIGTERM
-        ended(read(tmp_path / "a.seismo"))
+        ended(killed(tmp_path, program))
 
 
 def test_before_the_fork_has_returned(tmp_path):

@@ -73,8 +73,8 @@ def test_switches(lab, switches):
     """By a launcher that finds seismo where -E, -I and -S do not look for it."""
     lab.write("x.py", PROGRAM)
     lab.write("launcher", f"import sys\nsys.path.append({str(SOURCE)!r})\nfrom seismo.cli.main import main\nmain()\n")
+    bare = lab.bare("x.py", flags=switches)
     for verb in (["profile", "-q"], ["trace", "-q"], ["cover", "-q"]):
-        bare = lab.bare("x.py", flags=switches)
         recorded = lab.run(["launcher", *verb, "-o", "r.seismo", "x.py"], flags=switches)
         assert (recorded.out, recorded.err, recorded.status) == (bare.out, bare.err, 0)
         assert lab.open().problems == []
@@ -138,8 +138,8 @@ def test_exit_functions_that_the_program_runs_or_drops(lab, call, imported):
         "x.py",
         f"import sys, {imported}\ndef f(): print('f')\natexit.register(f)\nf()\natexit.{call}\nf()\nsys.exit(3)\n",
     )
+    bare = lab.bare("x.py")
     for verb in ("profile", "trace", "cover"):
-        bare = lab.bare("x.py")
         recorded = lab.run(["-m", "seismo", verb, "-q", "-o", "r.seismo", "x.py"])
         assert (recorded.out, recorded.err, recorded.status) == (bare.out, bare.err, 3)
         assert [row.exit for row in lab.open().processes] == ["3"]

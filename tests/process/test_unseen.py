@@ -155,7 +155,7 @@ asyncio.run(cancelled())
 @pytest.fixture(scope="module")
 def compiled(tmp_path_factory):
     """A folder with a module that Cython has compiled so that it tells of its calls."""
-    folder = tmp_path_factory.mktemp("compiled")
+    folder = extensions.shared(tmp_path_factory, "compiled")
     extensions.cython("compiled", COMPILED, folder)
     return folder
 
@@ -202,10 +202,7 @@ def test_what_is_counted_of_a_program_on_standard_input(lab):
     assert (
         lab.run(["-m", "seismo", "profile", "-q", "-"], stdin="pass").status,
         len([*lab.folder.glob("stdin-*")]),
-    ) == (
-        0,
-        1,
-    )
+    ) == (0, 1)
     command = ["sh", "-c", f"{sys.executable} -m seismo profile - <&-"]
     closed = children.run(command, cwd=lab.folder, env=lab.environment)
     assert (closed.returncode, closed.stdout) == (2, "")

@@ -33,11 +33,17 @@ class Chosen:
         return stream.chosen(times, columns)
 
 
+@functools.cache
+def connected():
+    return duckdb.connect()
+
+
 def rows(stream, times=None, columns=STREAM_COLUMNS):
-    with duckdb.connect() as connection:
-        connection.register("given", Chosen(stream, times or Times(), columns))
-        found = connection.execute("select * from given").fetchall()
-        assert [column[0] for column in connection.description] == list(columns)
+    connection = connected()
+    connection.register("given", Chosen(stream, times or Times(), columns))
+    found = connection.execute("select * from given").fetchall()
+    assert [column[0] for column in connection.description] == list(columns)
+    connection.unregister("given")
     return found
 
 

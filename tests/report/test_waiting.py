@@ -362,7 +362,7 @@ def test_an_asyncio_server_with_worker_threads_reads_as_its_own_code(tmp_path):
     (tmp_path / "serve.py").write_text(SERVER)
     children.seismo("profile", "-q", "-o", "serve.seismo", "serve.py", cwd=tmp_path)
     recording = read(tmp_path / "serve.seismo")
-    done = children.seismo("report", "serve.seismo", cwd=tmp_path, env=children.environment(COLUMNS="120"))
+    done = children.seismo("report", "serve.seismo", cwd=tmp_path, COLUMNS="120")
     shown = done.stdout.splitlines()
     assert any(line.startswith("waiting ") for line in shown)
     if not known_waits(recording):  # then that is what this line says
@@ -374,9 +374,7 @@ def test_an_asyncio_server_with_worker_threads_reads_as_its_own_code(tmp_path):
     ran = recording.timed("cpu").functions
     assert ran["qualname"][ranked(ran, "own_ns")[0]] == "page"
     assert any("threads waited for work" in line for line in shown)
-    done = children.seismo(
-        "report", "serve.seismo", "--time", "cpu", cwd=tmp_path, env=children.environment(COLUMNS="120")
-    )
+    done = children.seismo("report", "serve.seismo", "--time", "cpu", cwd=tmp_path, COLUMNS="120")
     hot = [line for line in done.stdout.splitlines() if line.startswith("▸")]
     assert "__main__:page" in hot[-1], "\n".join(hot)
 

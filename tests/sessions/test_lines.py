@@ -71,13 +71,7 @@ def test_a_file(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "wrong",
-    [
-        {"only": ""},
-        {"where": "duration > 1ms"},
-        {"clock": "sundial"},
-        {"source": "profilefunc"},
-    ],
+    "wrong", [{"only": ""}, {"where": "duration > 1ms"}, {"clock": "sundial"}, {"source": "profilefunc"}]
 )
 def test_bad_settings(wrong):
     with pytest.raises((UsageError, RecordingError)), seismo.lines(**wrong):

@@ -10,6 +10,7 @@ import subprocess
 import sysconfig
 from pathlib import Path
 
+import extensions
 import pytest
 from paths import ROOT
 
@@ -21,14 +22,14 @@ RACE = 66  # the exit status that ThreadSanitizer is told to end with
 @pytest.fixture(scope="module")
 def workers(tmp_path_factory):
     """workers(part) -> exit status and what was said."""
-    folder = tmp_path_factory.mktemp("workers")
+    folder = extensions.shared(tmp_path_factory, "workers")
     (folder / "empty.c").write_text("int main(void) { return 0; }\n")
-    empty = [COMPILER or "", *FLAGS, "-o", str(folder / "empty"), str(folder / "empty.c")]
+    empty = [COMPILER or "", *FLAGS, "-o", str(folder / f"empty-{os.getpid()}"), str(folder / "empty.c")]
     headers = sysconfig.get_paths()["include"]
     usable = COMPILER and os.path.exists(os.path.join(headers, "Python.h"))
     if not usable or subprocess.run(empty, capture_output=True).returncode:
         pytest.skip("needs a C compiler with ThreadSanitizer, and the interpreter's headers")
-    if subprocess.run([folder / "empty"], capture_output=True).returncode:
+    if subprocess.run([empty[-2]], capture_output=True).returncode:
         pytest.skip("programs with ThreadSanitizer do not run on this kernel")
     native = ROOT / "native"
     sources = [Path(__file__).with_name("workers_harness.c")]
@@ -37,13 +38,15 @@ def workers(tmp_path_factory):
     sources += [native / name for name in ("hooks/safepoint.c", "compat/forks.c")]
     sources += [*sorted((native / "engine").glob("thread*.c")), *sorted((native / "base").glob("*.c"))]
     sources += sorted((native / "clock").glob("*.c"))
-    command = [COMPILER, *FLAGS, "-Wall", "-Wextra", f"-I{native}", f"-I{headers}", "-o", str(folder / "workers")]
+    program = folder / "workers"
+    command = [COMPILER, *FLAGS, "-Wall", "-Wextra", f"-I{native}", f"-I{headers}", "-o", program, *sources, "-lm"]
     # What the sources need of the interpreter is not called in what is driven here.
-    subprocess.run([*command, *map(str, sources), "-lm", "-Wl,--unresolved-symbols=ignore-all"], check=True)
+    command.append("-Wl,--unresolved-symbols=ignore-all")
+    extensions.once(program, lambda: subprocess.run(command, check=True))
 
     def run(part):
         options = {"TSAN_OPTIONS": f"exitcode={RACE} die_after_fork=0", "PATH": "/usr/bin:/bin"}
-        done = subprocess.run([folder / "workers", part], capture_output=True, text=True, timeout=120, env=options)
+        done = subprocess.run([program, part], capture_output=True, text=True, timeout=120, env=options)
         return done.returncode, done.stdout + done.stderr
 
     return run

@@ -141,6 +141,19 @@ def test_a_long_function_is_not_sampled_while_it_begins(source):
     assert node["sampled_ns"] < 0.2 * node["timed_ns"]
 
 
+def recorded_in_threads(source, work, times, at_once):
+    """Record threads that run side by side, again and again, and are looked at very often."""
+    start(source, rate=20_000)
+    for _ in range(times):
+        threads = [threading.Thread(target=work) for _ in range(at_once)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    _core.stop()
+    assert _core.check()
+
+
 def test_threads_that_end_while_they_are_looked_at(source):
     calls = []
 
@@ -151,15 +164,7 @@ def test_threads_that_end_while_they_are_looked_at(source):
         for _ in range(5):
             leaf()
 
-    start(source, rate=20_000)
-    for _ in range(200):
-        threads = [threading.Thread(target=work) for _ in range(5)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-    _core.stop()
-    assert _core.check()
+    recorded_in_threads(source, work, 200, 5)
     assert called("leaf") == len(calls) == 5000
 
 
@@ -173,15 +178,7 @@ def test_deep_stacks_that_come_and_go_while_they_are_looked_at(source):
         for depth in (10, 100, 500, 20, 800, 5):
             fall(depth)
 
-    start(source, rate=20_000)
-    for _ in range(20):
-        threads = [threading.Thread(target=work) for _ in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-    _core.stop()
-    assert _core.check()
+    recorded_in_threads(source, work, 20, 4)
     assert called("fall") == 20 * 4 * sum(depth + 1 for depth in (10, 100, 500, 20, 800, 5))
 
 

@@ -230,7 +230,7 @@ stops()
 _core.stop()
 recording, waits = checked()
 print(waits)
-""",
+"""
     )
     assert os.WIFSTOPPED(os.waitpid(child.pid, os.WUNTRACED)[1])
     time.sleep(WAIT)
@@ -375,7 +375,7 @@ _, status = os.waitpid(pid, 0)
 _core.stop()
 checked()
 sys.exit(os.waitstatus_to_exitcode(status))
-""",
+"""
     )
 
 

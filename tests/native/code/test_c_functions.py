@@ -18,7 +18,7 @@ pytestmark = pytest.mark.parametrize("source", WITH_C)
 def kinds(tmp_path_factory):
     """The extension module, built."""
     flags = ("-std=c11", "-Wall", "-Wextra")
-    return extensions.module(Path(__file__).with_name("kinds.c"), tmp_path_factory.mktemp("kinds"), *flags)
+    return extensions.module(Path(__file__).with_name("kinds.c"), extensions.shared(tmp_path_factory, "kinds"), *flags)
 
 
 def recorded(source, work):
@@ -100,21 +100,15 @@ def test_functions_bound_to_capsules(source, kinds):
     assert recorded(source, kinds.add)[0] == {("shop.sums", "add"): (1, 0)}
 
 
-def test_a_module_that_cython_made(source, tmp_path):
+def test_a_module_that_cython_made(source, tmp_path_factory):
     """The compiler's own, where it is installed."""
-    pytest.importorskip("Cython")
-    (tmp_path / "shop.pyx").write_text("# cython: language_level=3\ndef price(x):\n    return x + 1\n")
-    script = (
-        "import setuptools; from Cython.Build import cythonize\n"
-        "setuptools.setup(name='shop', ext_modules=cythonize(['shop.pyx'], quiet=True),"
-        " script_args=['-q', 'build_ext', '--inplace'])"
-    )
-    children.python("-c", script, cwd=tmp_path)
+    folder = extensions.shared(tmp_path_factory, "shop")
+    extensions.cython("shop", "def price(x):\n    return x + 1\n", folder)
     program = (
         "import seismo, shop\n"
         f"with seismo.profile(c_functions='all', source={source!r}) as p: shop.price(1); shop.price(2)\n"
         "rows = {(row.module, row.qualname): row.calls for row in p.recording.functions}\n"
         "print(rows.get(('shop', 'price')), 'cython-unseen' in list(p.recording.losses['kind']))\n"
     )
-    out = children.python("-c", program, env=children.environment(tmp_path))
+    out = children.python("-c", program, env=children.environment(folder))
     assert out.stdout == ("2 False\n" if source in ("monitoring", "starts") else "None True\n")

@@ -92,7 +92,7 @@ def test_other_interpreters_are_told_of(recorder, tmp_path):
     """Those that have gone, too. What they ran is not recorded, and the recording says so."""
     recorded(recorder, INTERPRETERS, tmp_path)
     assert load(tmp_path / "kept.seismo").losses["other-interpreters"] == 3
-    text = children.seismo("info", "kept.seismo", cwd=tmp_path, env=environment()).stdout
+    text = children.seismo("info", "kept.seismo", cwd=tmp_path).stdout
     assert "3 interpreters other than the main one" in " ".join(text.split())
 
 

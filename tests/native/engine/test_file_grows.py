@@ -200,12 +200,7 @@ def test_what_cannot_be_written_anew_goes_on_growing(recorded, tmp_path, what):
         assert set(calls(other).values()) == {11}
     assert (
         sorted(os.listdir(tmp_path))
-        == {
-            "linked": [path.name, "other"],
-            "moved": ["other"],
-            "replaced": [path.name, "other"],
-            "removed": [],
-        }[what]
+        == {"linked": [path.name, "other"], "moved": ["other"], "replaced": [path.name, "other"], "removed": []}[what]
     )
 
 

@@ -380,8 +380,7 @@ def test_tables_that_make_no_sense(payload):
 
 
 @pytest.mark.parametrize(
-    "payload",
-    [b"", b"\x01", b"\x01\xff\xff\xff\x7f", b"\x01\x01\x05ab", b"\x00\x01\x01a", uvarint(2**63) + b"\x00"],
+    "payload", [b"", b"\x01", b"\x01\xff\xff\xff\x7f", b"\x01\x01\x05ab", b"\x00\x01\x01a", uvarint(2**63) + b"\x00"]
 )
 def test_strings_that_make_no_sense(payload):
     recording = read(MAGIC + chunk(b"STRS", payload) + BASE)

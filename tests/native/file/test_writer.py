@@ -11,6 +11,7 @@ import subprocess
 from pathlib import Path
 
 import decoder
+import extensions
 import pytest
 from paths import ROOT
 
@@ -24,15 +25,19 @@ pytestmark = pytest.mark.skipif(COMPILER is None, reason="needs a C compiler")
 @pytest.fixture(scope="module")
 def harness(tmp_path_factory):
     """harness(what, file, ...) -> its output lines."""
-    program = tmp_path_factory.mktemp("harness") / "writer"
+    program = extensions.shared(tmp_path_factory, "harness") / "writer"
     sources = [Path(__file__).with_name("writer_harness.c"), *sorted((ROOT / "native" / "file").glob("[tw]*.c"))]
     base = ("alloc.c", "buffer.c", "crc32.c", "write_without_signal.c")
     sources += [ROOT / "native" / "base" / name for name in base]
     command = [COMPILER, "-std=c11", "-D_GNU_SOURCE", "-DSM_TESTING", "-O1", "-g", "-Wall", "-Wextra", "-Werror"]
     command += [f"-I{ROOT / 'native'}", "-o", str(program), *map(str, sources)]
     checks = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
-    if subprocess.run(command + checks, capture_output=True).returncode != 0:
-        subprocess.run(command, check=True)
+
+    def build():
+        if subprocess.run(command + checks, capture_output=True).returncode != 0:
+            subprocess.run(command, check=True)
+
+    extensions.once(program, build)
 
     def run(*arguments):
         # A preloaded sanitizer would meet its own copy in the program; and it shall not hoard what is freed

@@ -23,9 +23,8 @@ CAUSES = {
 
 @pytest.mark.parametrize("name", CAUSES)
 def test_the_cause_is_among_the_first_lines(name, tmp_path):
-    env = children.environment(COLUMNS="80")
-    children.seismo("profile", "-q", "-o", "it.seismo", str(PLANTED / f"{name}.py"), cwd=tmp_path, env=env)
-    lines = children.seismo("report", "it.seismo", cwd=tmp_path, env=env).stdout.splitlines()
+    children.seismo("profile", "-q", "-o", "it.seismo", PLANTED / f"{name}.py", cwd=tmp_path)
+    lines = children.seismo("report", "it.seismo", cwd=tmp_path, COLUMNS="80").stdout.splitlines()
     assert re.search(r" took [\d.]+ (ms|s)", lines[0])
     assert lines[1].startswith("Call tree by elapsed time")
     cause = [at for at, line in enumerate(lines) if re.search(CAUSES[name], line)]

@@ -288,7 +288,7 @@ server.server_close()
 
 def test_a_web_request_reads_in_fifteen_lines(tmp_path):
     Path(tmp_path, "serve.py").write_text(SERVER)
-    run = partial(children.seismo, cwd=tmp_path, env=children.environment(COLUMNS="120"))
+    run = partial(children.seismo, cwd=tmp_path, COLUMNS="120")
     run("profile", "-q", "-o", "serve.seismo", "serve.py")
     lines = run("report", "serve.seismo", "--tree").stdout.splitlines()
     text = "\n".join(lines)

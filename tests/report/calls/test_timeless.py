@@ -1,5 +1,6 @@
 """Recordings without times: everywhere calls stand where times would, and times are refused in a sentence."""
 
+import functools
 import io
 import re
 import sys
@@ -30,13 +31,16 @@ def said(*words, status=0):
     return done.stdout if not status and words[0] != "profile" else done.stderr
 
 
-@pytest.fixture
-def recorded(tmp_path):
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory):
+    """The path of a recording with these options, and its summary. Each is made once."""
+    folder = tmp_path_factory.mktemp("timeless")
+    (folder / "program.py").write_text(PROGRAM)
+
+    @functools.cache
     def record(*options):
-        script = tmp_path / "program.py"
-        script.write_text(PROGRAM)
-        path = tmp_path / f"{len(options)}.seismo"
-        return path, said("profile", "--c-functions", "all", *options, "-o", path, script)
+        path = folder / f"{len(options)}.seismo"
+        return path, said("profile", "--c-functions", "all", *options, "-o", path, folder / "program.py")
 
     return record
 

@@ -375,10 +375,7 @@ def test_the_graph_has_the_totals_of_the_reports_tree(show, json_tool):
     tree, functions = recording.tree, recording.functions
     totals = {functions["qualname"][row.function]: row.total_ns for row in tree if row.depth < 3}
     found = {frame["name"]: frame["value"] for frame in shown.seen() if frame["row"] == 1}
-    expected = {
-        "import json.tool": totals["<module>"],
-        "threading:Thread._bootstrap": totals["Thread._bootstrap"],
-    }
+    expected = {"import json.tool": totals["<module>"], "threading:Thread._bootstrap": totals["Thread._bootstrap"]}
     assert found == pytest.approx(expected, rel=1e-6)
 
 

@@ -13,11 +13,15 @@ import pytest
 import seismo
 
 
+@pytest.mark.parametrize("begun", [True, pytest.param(False, marks=pytest.mark.matrix)])
 @pytest.mark.parametrize("kind", killing.KINDS)
-def test_what_a_killed_program_leaves_is_whole(kind, tmp_path):
+def test_what_a_killed_program_leaves_is_whole(kind, begun, tmp_path):
+    """A program that is at work is killed soon: what takes long is to read millions of calls."""
     chance = random.Random(kind)
+    running = begun * (4 if kind in ("threads", "forks") else 1)
     for _ in range(3):
-        found = killing.kill_one(kind, chance.uniform(0.1, 1), tmp_path)
+        after = chance.uniform(0.2, 0.4) if begun else chance.uniform(0.1, 1)
+        found = killing.kill_one(kind, after, tmp_path, running)
         assert found.faults == []
         assert found.recorded <= found.counted
 

@@ -211,10 +211,7 @@ def test_tests_that_are_left_out_of_the_report_are_contexts_all_the_same():
 
     where = _core.Filter(parse(f'file("{program.co_filename}")').program)
     found = cover(program, run_tests, where=where, tests=True)
-    assert found.contexts() == {
-        "program.test_two": {2, 3, 4, 5, 7, 8, 10},
-        "program.test_one": {2, 3, 4, 7, 8, 9},
-    }
+    assert found.contexts() == {"program.test_two": {2, 3, 4, 5, 7, 8, 10}, "program.test_one": {2, 3, 4, 7, 8, 9}}
 
 
 def test_all_threads_belong_to_the_context():

@@ -167,7 +167,7 @@ kept += [Thing() for _ in range(10)]
 @pytest.fixture(scope="module")
 def foreign(tmp_path_factory):
     source = TESTS / "hooks" / "foreign_tracer.c"
-    return ctypes.PyDLL(str(extensions.library(source, tmp_path_factory.mktemp("foreign"))))
+    return ctypes.PyDLL(str(extensions.library(source, extensions.shared(tmp_path_factory, "foreign"))))
 
 
 def test_a_foreign_tracer_that_has_it_in_its_chain(foreign):

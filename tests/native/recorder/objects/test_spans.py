@@ -6,19 +6,11 @@ import sys
 import threading
 
 import pytest
-from births import Births, calls_of, needs_tracer, recorded, run, start
+from births import Births, Other, Thing, calls_of, needs_tracer, recorded, run, start
 
 from seismo import _core
 
 pytestmark = needs_tracer
-
-
-class Thing:
-    pass
-
-
-class Other:
-    pass
 
 
 kept = []

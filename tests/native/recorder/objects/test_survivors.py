@@ -9,21 +9,13 @@ import time
 
 import children
 import pytest
-from births import Births, calls_of, environment, load, needs_tracer, run, start
+from births import Births, Other, Thing, calls_of, environment, load, needs_tracer, run, start
 
 from seismo import _core
 from seismo.model import read
 from seismo.model.objects import leaks
 
 pytestmark = needs_tracer
-
-
-class Thing:
-    pass
-
-
-class Other:
-    pass
 
 
 kept = []
