@@ -13,14 +13,13 @@ from seismo.escape import printable
 from seismo.report import words as text
 from seismo.report.calls.sort_orders import ERRORS, ORDERS, in_order
 from seismo.report.function_names import fitted, place, shown_name
-from seismo.report.paper import ROOMY
+from seismo.report.paper import ROOMY, Paper, Span
 from seismo.report.waiting import LEAST, NOTABLE, WORDS, reasons
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Mapping, Sequence
 
     from seismo.model import FunctionRow, NodeRow, Table
-    from seismo.report.paper import Paper, Span
     from seismo.report.shown_functions import Modules
 
 USUAL, FEWEST = 20, 10  # default rows of the table, and rows that are shown even if they are small
