@@ -62,9 +62,7 @@ def without_c(recording: Recording) -> str:
     sources = {str(row.source) for row in recording.processes}
     if is_watch(recording) or not sources:
         return ""
-    merged = recording.meta.get("merged")
-    parts = [part for part in merged if isinstance(part, dict)] if isinstance(merged, list) else []
-    asked = [part.get("settings") for part in parts or [recording.meta]]
+    asked = [part.get("settings") for part in recording.parts]
     if all(isinstance(settings, dict) and settings.get("c_functions") == "none" for settings in asked):
         return "asked"
     return "default" if sources == {"evalframe"} else ""
