@@ -23,7 +23,7 @@ from seismo.check.portable_paths import INSTALLED, PortablePaths
 from seismo.check.read_recordings import of_recordings
 from seismo.errors import CheckError, RecordingError
 from seismo.escape import printable
-from seismo.model import read
+from seismo.model import Recording, read
 from seismo.model.recording import BEHIND
 from seismo.process import merge_parts
 from seismo.recording_kinds import CALLS, COVERAGE, OBJECTS
@@ -31,7 +31,6 @@ from seismo.recording_kinds import CALLS, COVERAGE, OBJECTS
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from seismo.model import Recording
 
 RUN_OF_CALLS, RUN_OF_BIRTHS = "calls", "births"
 OWN, ALL = "own", "all"

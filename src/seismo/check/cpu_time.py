@@ -13,14 +13,13 @@ import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from seismo.check.counted_runs import FailedError
+from seismo.check.counted_runs import FailedError, Side
 from seismo.errors import CheckError
 from seismo.model.run_variance import student
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from seismo.check.counted_runs import Side
 
 FEWEST, MOST = 5, 25  # pairs
 

@@ -14,13 +14,12 @@ import statistics
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from seismo.check.measurement import NOTHING, Function
+from seismo.check.measurement import NOTHING, Function, Measurement
 from seismo.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from seismo.check.measurement import Measurement
 
 WRITTEN = re.compile(r"\s*([A-Za-z_][A-Za-z0-9_]*)\s*=\s*(\d+(?:\s*,\s*\d+)*)\s*")
 LINEAR = 1.05  # greater slopes are worse than linear; n log n has 1.09 from 10,000 to 100,000

@@ -14,13 +14,12 @@ from typing import TYPE_CHECKING
 
 from seismo.check.code_hashes import code_hashes_of
 from seismo.check.measurement import ELSEWHERE, Function, Measurement, Range
-from seismo.check.portable_paths import is_import
+from seismo.check.portable_paths import PortablePaths, is_import
 from seismo.model.enums import FunctionKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from seismo.check.portable_paths import PortablePaths
     from seismo.model import Recording
 
 

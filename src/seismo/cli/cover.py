@@ -10,14 +10,13 @@ from __future__ import annotations
 
 from seismo import recording_kinds
 from seismo.cli.options import Option, of_a_program, settings
-from seismo.cli.recording import RecordedRun, RecordingVerb
+from seismo.cli.recording import RecordedRun, RecordingVerb, Screen
 from seismo.options import of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from seismo.cli.recording import Screen
     from seismo.cli.verb import Given
     from seismo.coverage.settings import Settings
     from seismo.process.run_program import Program

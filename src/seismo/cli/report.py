@@ -33,7 +33,7 @@ The report is as wide as the terminal, and on a pipe as COLUMNS, or 80 columns.
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, NoReturn, TextIO
 
 from seismo import progress
 from seismo.cli.options import FORCE, OPEN
@@ -42,7 +42,6 @@ from seismo.escape import shell_word
 
 if TYPE_CHECKING:
     import argparse
-    from typing import TextIO
 
     from seismo.model import Recording
     from seismo.report.kind import Kind

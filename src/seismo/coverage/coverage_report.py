@@ -8,16 +8,14 @@ from collections import defaultdict
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from seismo.coverage.arcs import step_text
-from seismo.coverage.conditions import decisions_of
+from seismo.coverage.arcs import Steps, step_text
+from seismo.coverage.conditions import Decision, decisions_of
 from seismo.coverage.percentages import Percentages
 from seismo.model.table import BranchRow
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from seismo.coverage.arcs import Steps
-    from seismo.coverage.conditions import Decision
 
 Arc = tuple[int, int]  # from line, to line; -N: out of the code that begins at line N
 

@@ -13,15 +13,13 @@ from seismo.errors import UsageError
 from seismo.expression.compiler import LEAST, MOST, Program
 from seismo.expression.lexer import fail
 from seismo.expression.parser import read
-from seismo.expression.terms import BITS, KINDS, Kind, Number, Text, Variable
+from seismo.expression.terms import BITS, KINDS, Kind, Number, Term, Text, Variable
 from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
     from typing import Protocol
-
-    from seismo.expression.terms import Term
 
     class Facts(Protocol):
         """The known facts about an event or a row: a dict, or an object that finds a fact on demand.

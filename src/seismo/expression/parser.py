@@ -7,7 +7,7 @@ hint shows it.
 from __future__ import annotations
 
 from seismo.expression.compiler import MOST
-from seismo.expression.lexer import END, NUMBER, SIGN, STRING, WORD, fail, quoted, tokens
+from seismo.expression.lexer import END, NUMBER, SIGN, STRING, WORD, Token, fail, quoted, tokens
 from seismo.expression.terms import KINDS, UNITS, Join, Kind, Not, Number, Text, Variable
 from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 
@@ -15,7 +15,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import NoReturn
 
-    from seismo.expression.lexer import Token
     from seismo.expression.terms import Literal, Term
 
 DEEPEST = 50  # the deepest nesting of parentheses and nots

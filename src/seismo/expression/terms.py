@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from seismo.expression.compiler import AND, LEAST, MOST, NOT, OR
+from seismo.expression.compiler import AND, LEAST, MOST, NOT, OR, Program
 from seismo.expression.glob import matches
 from seismo.expression.lexer import quoted
 from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from seismo.expression import Facts
-    from seismo.expression.compiler import Program
 
     Ranges = tuple[tuple[int, int], ...]
     Literal = str | int | float | bool | None

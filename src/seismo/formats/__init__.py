@@ -34,11 +34,10 @@ from seismo.formats import (
     seismo,
     speedscope,
 )
-from seismo.formats.base import WEIGHTS, Format
+from seismo.formats.base import WEIGHTS, ByteSink, Format
 from seismo.model.recording import begins
 
 if TYPE_CHECKING:
-    from seismo.formats.base import ByteSink
     from seismo.model import Recording
 
 __all__ = [

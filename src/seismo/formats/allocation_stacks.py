@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING
 from seismo.formats.base import MAX_DEPTH
 from seismo.formats.call_trees import frames
 from seismo.formats.function_names import SYNTHETIC, Frame
-from seismo.model.objects.groups import by_path, by_type
+from seismo.model.objects.groups import ObjectGroup, by_path, by_type
 
 if TYPE_CHECKING:
     from seismo.model import Recording
-    from seismo.model.objects.groups import ObjectGroup
 
 DEEPER = Frame(SYNTHETIC, "", "<deeper>", "", 0)
 NO_FUNCTION = Frame(SYNTHETIC, "", "<no Python function>", "", 0)

@@ -13,7 +13,7 @@ import re
 from typing import TYPE_CHECKING
 
 from seismo.escape import printable
-from seismo.formats.base import Format, TextSink
+from seismo.formats.base import ByteSink, Format, TextSink
 from seismo.formats.coverage_base import report_of, settings_of
 from seismo.recording_kinds import COVERAGE
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from seismo.coverage.coverage_report import FileCoverage
-    from seismo.formats.base import ByteSink
     from seismo.model import Recording
 
 _NOTHING = re.compile(r"\s*(#|$)")

@@ -7,7 +7,6 @@ and walk() follows them. Nothing here is recursive, because a tree may be as dee
 
 from __future__ import annotations
 
-import json
 from array import array
 from typing import TYPE_CHECKING
 
@@ -122,12 +121,5 @@ def pids(recording: Recording) -> list[int]:
 
 def program(recording: Recording, process: int = 0) -> str:
     """Return the command line of the first process, or of another row, or "" if it is unknown."""
-    processes = recording.processes
-    if not process < len(processes):
-        return ""
-    argv = processes["argv"][process]
-    try:
-        words = json.loads(argv)
-        return " ".join(map(str, words))
-    except (ValueError, TypeError):
-        return str(argv)
+    rows = recording.processes
+    return " ".join(rows[process].words) if process < len(rows) else ""

@@ -26,17 +26,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
-from seismo.formats.base import MAX_VALUE, Format, TextSink, number
+from seismo.formats.base import MAX_VALUE, ByteSink, Format, TextSink, number
 from seismo.formats.call_graph import REBUILT, CallGraphs, Cost, Graph, complete, into_tree
 from seismo.formats.call_trees import CallTrees, frames, pids, program
 from seismo.formats.function_names import distinct_names, escape, parse, unescape
-from seismo.model import Builder
-
-if TYPE_CHECKING:
-    from seismo.formats.base import ByteSink
-    from seismo.model import Recording
+from seismo.model import Builder, Recording
 
 _TIME, _CALLS, _WAIT = "ns_time", "calls", "ns_waiting"
 _NO_CALLS = "# no call: resumed, or running since the start"

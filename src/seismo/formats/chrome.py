@@ -9,13 +9,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from seismo import progress
-from seismo.formats.base import Format, TextSink
+from seismo.formats.base import ByteSink, Format, TextSink
 from seismo.formats.call_trees import frames, program
 from seismo.formats.function_names import distinct_names, escape, json_text, name
 from seismo.formats.trace_tracks import TraceTracks, flag_words, mark_data, trace_tracks, value_of
 
 if TYPE_CHECKING:
-    from seismo.formats.base import ByteSink
     from seismo.model import Recording
 
 MOST = 1_000_000

@@ -20,13 +20,12 @@ import time
 from typing import TYPE_CHECKING
 
 from seismo.coverage.percentages import Percentages
-from seismo.formats.base import MAX_LINE, MAX_VALUE, Format, TextSink
+from seismo.formats.base import MAX_LINE, MAX_VALUE, ByteSink, Format, TextSink
 from seismo.formats.coverage_base import CoverageBuilder, count_in, field_path, field_text, report_of, tool_version
 from seismo.recording_kinds import COVERAGE
 
 if TYPE_CHECKING:
     from seismo.coverage.coverage_report import CoverageReport, FileCoverage
-    from seismo.formats.base import ByteSink
     from seismo.model import Recording
 
 DOCTYPE = '<!DOCTYPE coverage SYSTEM "http://cobertura.sourceforge.net/xml/coverage-04.dtd">'

@@ -21,19 +21,16 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from seismo.formats.allocation_stacks import stacks
-from seismo.formats.base import MAX_DEPTH, Format, TextSink, number, whole
+from seismo.formats.base import MAX_DEPTH, ByteSink, Format, TextSink, number, whole
 from seismo.formats.call_path_builder import ROOT, Paths
 from seismo.formats.call_trees import CallTrees, frames, pids
 from seismo.formats.function_names import PYTHON, C, Frame, escape, parse, unescape, word
-from seismo.model import Builder
+from seismo.model import Builder, Recording
 from seismo.recording_kinds import CALLS as OF_CALLS
 from seismo.recording_kinds import OBJECTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-
-    from seismo.formats.base import ByteSink
-    from seismo.model import Recording
 
     _Weigh = Callable[[Recording], Callable[[int], int]]
 

@@ -18,7 +18,7 @@ from weakref import WeakKeyDictionary
 from seismo.errors import FormatError
 from seismo.formats import function_names
 from seismo.formats.base import MAX_LINE, MAX_NODES, MAX_VALUE
-from seismo.model import Builder
+from seismo.model import Builder, Recording
 from seismo.model.columns import bits_of, rows_of
 from seismo.model.enums import RAN_ONLY
 from seismo.recording_kinds import COVERAGE
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
     from seismo.coverage.coverage_report import CoverageReport, Problem
     from seismo.coverage.settings import Settings
-    from seismo.model import Recording
 
 Arc = tuple[int, int]
 

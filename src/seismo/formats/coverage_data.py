@@ -19,8 +19,16 @@ import tempfile
 from typing import TYPE_CHECKING
 
 from seismo.errors import FormatError, SeismoError, install_command
-from seismo.formats.base import MAX_LINE, MAX_NODES, Format
-from seismo.formats.coverage_base import CoverageBuilder, ExecutedByFile, has_arcs, report_of, resolved
+from seismo.formats.base import MAX_LINE, MAX_NODES, ByteSink, Format
+from seismo.formats.coverage_base import (
+    Arc,
+    CoverageBuilder,
+    ExecutedByFile,
+    ExecutedFile,
+    has_arcs,
+    report_of,
+    resolved,
+)
 from seismo.model.columns import bits_of
 from seismo.recording_kinds import COVERAGE
 
@@ -29,8 +37,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from seismo.coverage.coverage_report import FileCoverage
-    from seismo.formats.base import ByteSink
-    from seismo.formats.coverage_base import Arc, ExecutedFile
     from seismo.model import Recording
 
 MAGIC = b"SQLite format 3\0"

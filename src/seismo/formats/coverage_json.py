@@ -12,8 +12,8 @@ import json
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from seismo.coverage.percentages import percent_text
-from seismo.formats.base import Format, TextSink, json_list, json_object, json_string
+from seismo.coverage.percentages import Percentages, percent_text
+from seismo.formats.base import ByteSink, Format, TextSink, json_list, json_object, json_string
 from seismo.formats.coverage_base import CoverageBuilder, report_of, settings_of, tool_version
 from seismo.formats.function_names import json_text
 from seismo.recording_kinds import COVERAGE
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from seismo.coverage.coverage_report import FileCoverage, RegionCoverage
-    from seismo.coverage.percentages import Percentages
-    from seismo.formats.base import ByteSink
     from seismo.model import Recording
 
 FORMAT_VERSION = 3

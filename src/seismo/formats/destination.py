@@ -11,14 +11,13 @@ import os
 import stat
 import sys
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 from seismo.errors import FormatError, missing_folder
 from seismo.model.replaced_file import is_replaceable, replaced
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import BinaryIO
 
     from seismo.formats.base import ByteSink
 

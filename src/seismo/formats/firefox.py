@@ -14,16 +14,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from seismo.formats.base import Format, TextSink, number
+from seismo.formats.base import ByteSink, Format, TextSink, number
 from seismo.formats.call_trees import CallTrees, frames, pids, process_names, program
-from seismo.formats.function_names import SYNTHETIC, C, json_text, name
+from seismo.formats.function_names import SYNTHETIC, C, Frame, json_text, name
 from seismo.formats.trace_tracks import TraceTracks, mark_data, steps, trace_tracks, value_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from seismo.formats.base import ByteSink
-    from seismo.formats.function_names import Frame
     from seismo.model import Recording
 
 MOST = 1_000_000

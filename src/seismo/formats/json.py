@@ -15,18 +15,16 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from seismo.formats import coverage_json, speedscope
-from seismo.formats.base import Format, TextSink, json_list
+from seismo.formats.base import ByteSink, Format, TextSink, json_list
 from seismo.formats.function_names import PYTHON, SYNTHETIC, C, json_text
 from seismo.formats.json_objects import Maps, read_objects, write_objects
 from seismo.formats.json_rows import Row, truth, write_table
-from seismo.model import Builder
+from seismo.model import Builder, Recording
 from seismo.recording_kinds import CALLS, OBJECTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from seismo.formats.base import ByteSink
-    from seismo.model import Recording
 
 VERSION = 1
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from seismo.formats.function_names import json_text
-from seismo.formats.json_rows import truth, write_table
+from seismo.formats.json_rows import Row, truth, write_table
 from seismo.model.enums import OBJECT_ESTIMATED, TYPE_ESTIMATED
 from seismo.model.objects.groups import LAST_BUCKET, sizes
 from seismo.model.objects.leaks import leaks
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from seismo.formats.base import TextSink
-    from seismo.formats.json_rows import Row
     from seismo.model import Builder, Recording
 
 UNITS = {IN_BIRTHS: "births", IN_NS: "ns"}

@@ -6,13 +6,12 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from seismo import progress
-from seismo.formats.base import json_object, json_string, whole
+from seismo.formats.base import TextSink, json_object, json_string, whole
 from seismo.formats.function_names import json_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from seismo.formats.base import TextSink
     from seismo.model import Table
 
 

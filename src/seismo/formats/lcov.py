@@ -18,8 +18,9 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from seismo.errors import SeismoError
-from seismo.formats.base import MAX_LINE, MAX_VALUE, Format, TextSink
+from seismo.formats.base import MAX_LINE, MAX_VALUE, ByteSink, Format, TextSink
 from seismo.formats.coverage_base import (
+    Arc,
     CoverageBuilder,
     count_in,
     field_path,
@@ -32,8 +33,6 @@ from seismo.recording_kinds import COVERAGE
 
 if TYPE_CHECKING:
     from seismo.coverage.coverage_report import FileCoverage
-    from seismo.formats.base import ByteSink
-    from seismo.formats.coverage_base import Arc
     from seismo.model import Recording
 
 _JUMP = re.compile(r"jump to line ([0-9]{1,9})\Z")

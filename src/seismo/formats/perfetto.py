@@ -9,14 +9,13 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING
 
-from seismo.formats.base import Format
+from seismo.formats.base import ByteSink, Format
 from seismo.formats.call_trees import frames, program
 from seismo.formats.function_names import escape, json_text, name
 from seismo.formats.protobuf import BYTES, bytes_field, number_field, varint
 from seismo.formats.trace_tracks import TraceTracks, Track, flag_words, mark_data, steps, trace_tracks, value_of
 
 if TYPE_CHECKING:
-    from seismo.formats.base import ByteSink
     from seismo.model import Recording
 
 MOST = 4_000_000

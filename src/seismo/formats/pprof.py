@@ -17,20 +17,18 @@ import gzip
 import io
 from typing import TYPE_CHECKING
 
-from seismo.formats.base import MAX_DEPTH, Format, number, unzip, whole
+from seismo.formats.base import MAX_DEPTH, ByteSink, Format, number, unzip, whole
 from seismo.formats.call_path_builder import ROOT, Paths
 from seismo.formats.call_trees import CallTrees, frames, pids, program
 from seismo.formats.function_names import SYNTHETIC, Frame, clipped, escape, name, parse, unescape
 from seismo.formats.protobuf import bytes_field, fields, number_field, numbers, packed_field, signed, varint
-from seismo.model import Builder
+from seismo.model import Builder, Recording
 from seismo.model.columns import Texts
 from seismo.model.enums import LOWER_BOUND
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from seismo.formats.base import ByteSink
-    from seismo.model import Recording
 
 # The fields of profile.proto in use.
 _SAMPLE_TYPE, _SAMPLE, _MAPPING, _LOCATION, _FUNCTION, _STRING = 1, 2, 3, 4, 5, 6

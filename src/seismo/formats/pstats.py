@@ -17,20 +17,15 @@ from __future__ import annotations
 import marshal
 import re
 import struct
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
-from seismo.formats.base import MAX_NODES, Format, whole
+from seismo.formats.base import MAX_NODES, ByteSink, Format, whole
 from seismo.formats.call_graph import REBUILT, CallGraphs, Cost, Graph, into_tree
 from seismo.formats.call_trees import CallTrees, frames
 from seismo.formats.function_names import PYTHON, SYNTHETIC, C, Frame, escape, unescape
-from seismo.model import Builder
+from seismo.model import Builder, Recording
 
 if TYPE_CHECKING:
-    from typing import TypeAlias
-
-    from seismo.formats.base import ByteSink
-    from seismo.model import Recording
-
     Place: TypeAlias = tuple[str, int, str]
 
 _BUILT_IN = re.compile(r"(?s)<built-in (?:method|function) (?:(.*)\.)?([^.]*)>\Z")

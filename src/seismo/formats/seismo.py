@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from seismo.formats.base import Format
-from seismo.model import read
-
-if TYPE_CHECKING:
-    from seismo.formats.base import ByteSink
-    from seismo.model import Recording
+from seismo.formats.base import ByteSink, Format
+from seismo.model import Recording, read
 
 
 def _write(recording: Recording, file: ByteSink) -> None:

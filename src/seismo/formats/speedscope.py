@@ -18,19 +18,17 @@ import math
 from typing import TYPE_CHECKING
 
 from seismo.formats.allocation_stacks import stacks
-from seismo.formats.base import MAX_VALUE, Format, TextSink, json_list, json_object, json_string, number
+from seismo.formats.base import MAX_VALUE, ByteSink, Format, TextSink, json_list, json_object, json_string, number
 from seismo.formats.call_path_builder import ROOT, Paths
 from seismo.formats.call_trees import CallTrees, frames, program, thread_names
 from seismo.formats.function_names import Frame, json_text, name, parse
 from seismo.formats.trace_tracks import steps, trace_tracks
-from seismo.model import Builder
+from seismo.model import Builder, Recording
 from seismo.recording_kinds import CALLS, OBJECTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from seismo.formats.base import ByteSink
-    from seismo.model import Recording
 
 SCHEMA = "https://www.speedscope.app/file-format-schema.json"
 

@@ -162,6 +162,17 @@ class ProcessRow(NamedTuple):
     unix_bound_ns: int
     deep_ns: float
 
+    @property
+    def words(self) -> list[str]:
+        """The words of the command line, or only `argv` itself if it is not a list; empty if it is unknown."""
+        import json  # not at the start, because the end of a recorded program waits for it
+
+        try:
+            words = json.loads(self.argv) if self.argv else []
+        except (ValueError, RecursionError):
+            return [self.argv]
+        return [str(word) for word in words] if isinstance(words, list) else [self.argv]
+
 
 @readable
 class LineRow(NamedTuple):

@@ -8,19 +8,17 @@ file lists three kinds of losses: processes that left a mark because they could 
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from seismo.model import merge_files
 from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.process.child_startup.unrecorded_mark import LINES, MARK, SHARED
 from seismo.process.children import PATIENCE, make_folder, part, remove_folder
-from seismo.process.output_file import SUFFIX, lock_own, out_of_the_way
+from seismo.process.output_file import SUFFIX, Output, lock_own, out_of_the_way
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
 
-    from seismo.process.output_file import Output
 
 _MARK_BYTES = 8192
 _MOST_MARKS = 1000  # the most marks that are listed one by one

@@ -13,7 +13,7 @@ import itertools
 import math
 import re
 import time
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Self
 
@@ -24,7 +24,6 @@ from seismo.query.sql_tables import FOREVER, TABLES, Source, expressions, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
-    from concurrent.futures import Future
 
 MEMORY = "2GB"
 BATCH = 2048  # rows per fetch

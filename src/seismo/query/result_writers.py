@@ -8,14 +8,13 @@ import decimal
 import json
 import math
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from seismo.escape import printable
 from seismo.report.words import beginning, cells, left, right
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import TextIO
 
     from seismo.query.database import Result
     from seismo.report.paper import Paper

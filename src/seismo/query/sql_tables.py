@@ -19,6 +19,7 @@ import json
 from typing import TYPE_CHECKING, Any, NamedTuple, get_type_hints
 
 from seismo import recording_kinds
+from seismo.model import Recording
 from seismo.model import table as rows
 from seismo.model.enums import OF_ROWS
 from seismo.model.objects import rows as object_rows
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from enum import IntEnum
 
-    from seismo.model import Recording
 
 FOREVER = 2**63 - 1
 # The calls of a trace are not counted before they are read, so each recording gets a fixed range of call ids.

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from seismo.escape import printable
-from seismo.model.difference import FunctionKey, keys
-from seismo.model.run_variance import error_of_change
+from seismo.model.difference import Difference, FunctionKey, keys
+from seismo.model.run_variance import RunGroup, error_of_change
 from seismo.report import words as text
 from seismo.report.facts import command_line, incomplete, write_facts
 from seismo.report.function_names import fitted, place
@@ -22,11 +22,8 @@ from seismo.report.tables import Grid
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-    from typing import Any
 
     from seismo.model import DiffRow, Recording
-    from seismo.model.difference import Difference
-    from seismo.model.run_variance import RunGroup
     from seismo.report.kind import Sides
     from seismo.report.paper import Paper, Span
 

@@ -118,23 +118,13 @@ def command_line(recording: Recording) -> str:
     """Return the program and its arguments as a shell command, or "" if they are unknown."""
     lines: dict[str, None] = {}
     for process in recording.processes:
-        words = _words(str(process.argv))
+        words = process.words
         if words:
             if os.path.basename(words[0]).startswith("python"):
                 words[0] = "python"  # the exact interpreter is shown beside the time
             lines[" ".join(map(_quoted, words))] = None
     first = next(iter(lines), "")
     return printable(first + (f" and {number_of(len(lines) - 1, 'other program')}" if len(lines) > 1 else ""))
-
-
-def _words(argv: str) -> list[str]:
-    import json
-
-    try:
-        words = json.loads(argv) if argv else []
-    except (ValueError, RecursionError):
-        return [argv]
-    return [str(word) for word in words] if isinstance(words, list) else [argv]
 
 
 def _quoted(word: str) -> str:
@@ -190,9 +180,7 @@ def filter_words(recording: Recording) -> str:
     if is_watch(recording):
         expression = settings.get("expression") if isinstance(settings, dict) else None
         return f"only what matched {printable(expression) if isinstance(expression, str) else 'several expressions'}"
-    merged = recording.meta.get("merged")
-    parts = [part for part in merged if isinstance(part, dict)] if isinstance(merged, list) else []
-    if any(part.get("recorder") == "watch" for part in parts):
+    if any(part.get("recorder") == "watch" for part in recording.parts):
         return "parts of it were made by seismo watch and hold only what matched there"
     where = settings.get("where") if isinstance(settings, dict) else None
     if not isinstance(where, str) or not where:

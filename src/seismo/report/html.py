@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import html
 import io
-from typing import TYPE_CHECKING
 
-from seismo.report.paper import Paper
+from seismo.report.paper import Paper, Span
 from seismo.report.words import Signs
-
-if TYPE_CHECKING:
-    from seismo.report.paper import Span
 
 WIDTH = 100
 # Notebooks override the font of <pre>, so the element sets a fixed-width font itself.

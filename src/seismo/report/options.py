@@ -1,15 +1,17 @@
 """The options of `seismo report`, by their names there.
 
-Each option's default is here. Each kind of recordings declares the options that it takes.
+Each option's default is here. It decides whether the option is a flag, may be given several times, or has one value.
+Each kind of recordings declares the options that it takes.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from argparse import ArgumentParser
+    from collections.abc import Callable, Sequence
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,3 +57,24 @@ class Options:
     precision: int | None = None
     rcfile: str | None = None
     no_config: bool = False
+
+
+def declarer(parser: ArgumentParser, title: str) -> Callable[..., None]:
+    """Return a function that declares options in a new group of the help.
+
+    It takes the option's word, its help and, except for a flag, the name of its value and one of the command line's
+    READERS.
+    """
+    group = parser.add_argument_group(title)
+    defaults = {field.name: field.default for field in fields(Options)}
+
+    def declare(word: str, help: str, metavar: str = "", read: str = "") -> None:  # noqa: A002  argparse's name
+        default = defaults[word.removeprefix("--").replace("-", "_")]
+        if default is False:
+            group.add_argument(word, action="store_true", help=help)
+        elif default == ():
+            group.add_argument(word, metavar=metavar, action="append", default=[], help=help)
+        else:
+            group.add_argument(word, metavar=metavar, type=read, help=help)
+
+    return declare

@@ -6,12 +6,11 @@ They are written in the recorded process, just before its end: no argparse, no r
 from __future__ import annotations
 
 from seismo.report.facts import losses
-from seismo.report.words import wrapped
+from seismo.report.words import Signs, wrapped
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from seismo.model import Recording
-    from seismo.report.words import Signs
 
     Styled = tuple[str, str]  # a line and its style
 

@@ -57,7 +57,8 @@ def made(
 class Grid:
     """Right-aligned columns in a given width. `room`: the columns left behind them.
 
-    If fewer than `least` are left, the columns with headings in `narrow` are dropped one by one.
+    If fewer than `least` are left, the columns with headings in `narrow` are dropped one by one. close: the numbers of
+    columns with a gap of one before them; that of others is two, and the first has none.
     """
 
     def __init__(
@@ -67,7 +68,9 @@ class Grid:
         width: int,
         narrow: Sequence[str] = (),
         least: int = LEAST,
+        close: Sequence[int] = (),
     ) -> None:
+        self._close = close
         self._heads = ["" if head == "±" else head for head in headings]  # the cells have the sign themselves
         lines = [self._heads, *rows]
         widths = {at: max(cells(line[at]) for line in lines) for at in range(len(headings))}
@@ -83,7 +86,7 @@ class Grid:
     @property
     def used(self) -> int:
         """Return the width of the cells, with the gap behind them."""
-        return sum(width + 2 for width in self.widths.values())
+        return sum(self._gap(at) + width for at, width in self.widths.items()) + 2 * bool(self.widths)
 
     @property
     def head(self) -> str:
@@ -92,7 +95,14 @@ class Grid:
 
     def line(self, row: Sequence[str]) -> str:
         """Return the cells of a row, one for each heading, with the gap behind them."""
-        return "".join(right(row[at], width) + "  " for at, width in self.widths.items())
+        return "".join(part for _, part in self.parts(row)) + "  " * bool(self.widths)
+
+    def parts(self, row: Sequence[str]) -> list[tuple[int, str]]:
+        """Return the number of each column and its cell, with the gap before it."""
+        return [(at, " " * self._gap(at) + right(row[at], width)) for at, width in self.widths.items()]
+
+    def _gap(self, at: int) -> int:
+        return 1 if at in self._close else 2 * (at != next(iter(self.widths)))
 
 
 def write_heading(paper: Paper, title: str, remark: str) -> None:

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from seismo.expression import parse
+from seismo.expression import Expression, parse
 from seismo.report.words import C
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from seismo.expression import Expression
     from seismo.model import FunctionRow, Table
 
 TERMS = ("module", "function", "qualname", "file", "line", "calls", "duration", "own")

@@ -9,11 +9,10 @@ from seismo.expression.glob import matches
 from seismo.expression.terms import paths_of
 from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.watching import source_lines
-from seismo.watching.actions import full_name
+from seismo.watching.actions import Row, full_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from seismo.watching.actions import Row
     from seismo.watching.active_watch import ActiveWatch
 
 _MOST_FILE = 4000  # the most lines of a file to compile in the search for the nearest line with code

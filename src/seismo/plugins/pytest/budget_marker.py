@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import gc
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pytest
 
@@ -34,7 +34,6 @@ from seismo.sessions.profile import Profile
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping
     from types import CodeType
-    from typing import TypeVar
 
     from seismo.model import Recording
     from seismo.sessions.cover import Cover

@@ -28,8 +28,8 @@ from seismo.check import baseline
 from seismo.check.check_result import BORN, Outcome, of_other_versions
 from seismo.check.compare import Bands, Verdict, compare
 from seismo.check.counted_runs import Side
-from seismo.check.limits import DEFAULTS, TEST_DEFAULTS, parse_limit
-from seismo.check.measurement import over_runs
+from seismo.check.limits import DEFAULTS, TEST_DEFAULTS, Limit, parse_limit
+from seismo.check.measurement import Measurement, over_runs
 from seismo.check.revision_checkout import checked_out, is_revision, path_of_project, refuse_others, root_of
 from seismo.errors import CheckError, SeismoError, UsageError
 from seismo.plugins.pytest import junit, parametrized_growth
@@ -45,8 +45,6 @@ if TYPE_CHECKING:
 
     from _pytest.terminal import TerminalReporter
 
-    from seismo.check.limits import Limit
-    from seismo.check.measurement import Measurement
 
 BASELINE = "seismo-check-tests.txt"
 OPTIONS = "--seismo-"

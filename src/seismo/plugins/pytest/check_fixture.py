@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING
 
 from seismo.errors import UsageError
 
 if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
     from types import TracebackType
 
     from seismo.plugins.pytest.suite_counts import Counting, CountingBirths

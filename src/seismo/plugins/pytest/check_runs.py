@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from seismo.check.counted_runs import run, stamp_for
-from seismo.check.measurement import over_runs, with_births
+from seismo.check.counted_runs import Side, run, stamp_for
+from seismo.check.measurement import Counts, Function, Measurement, over_runs, with_births
 from seismo.check.portable_paths import PortablePaths
 from seismo.errors import CheckError
 from seismo.plugins.pytest.suite_counts import births_of, measurement_of, test_of
@@ -23,8 +23,6 @@ from seismo.plugins.pytest.suite_counts import births_of, measurement_of, test_o
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
-    from seismo.check.counted_runs import Side
-    from seismo.check.measurement import Counts, Function, Measurement
 
 AGAIN = "SEISMO_CHECK_AGAIN"  # names the folder of a run without output
 ORDER, OUTCOMES = "order.json", "outcomes.json"

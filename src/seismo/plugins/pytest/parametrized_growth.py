@@ -12,14 +12,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from seismo.check.growth_by_size import became_worse, growths
-from seismo.check.measurement import Function, Measurement, Range
+from seismo.check.growth_by_size import Growth, became_worse, growths
+from seismo.check.measurement import Counts, Function, Measurement, Range
 
 if TYPE_CHECKING:
     import pytest
 
-    from seismo.check.growth_by_size import Growth
-    from seismo.check.measurement import Counts
 
 FEWEST, SPREAD = 3, 4
 Sizes = dict[str, dict[str, int]]

@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from seismo.check.counted_runs import read_counted
-from seismo.check.measurement import Counts, Range
-from seismo.check.portable_paths import is_import
+from seismo.check.measurement import Counts, Function, Measurement, Range
+from seismo.check.portable_paths import PortablePaths, is_import
 from seismo.check.read_recordings import functions_of, of_recordings
 from seismo.plugins.pytest.parametrized_growth import families, sizes_of
 from seismo.plugins.pytest.profile import PLACE, Frames, frame_of, machinery
@@ -38,8 +38,6 @@ if TYPE_CHECKING:
 
     import pytest
 
-    from seismo.check.measurement import Function, Measurement
-    from seismo.check.portable_paths import PortablePaths
     from seismo.model import Recording
 
 BLOCK = "|block "  # separates the name of a test from that of its block

@@ -5,14 +5,13 @@ from __future__ import annotations
 from seismo.escape import printable
 from seismo.report.facts import calls, clock, doubt, is_watch, losses, sources, time_taken, took, waited
 from seismo.report.function_names import COMPILED_BRIEFLY, is_compiled
-from seismo.report.words import number_of
+from seismo.report.words import Signs, number_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from seismo.model import Recording
     from seismo.model.idle_threads import Idle
     from seismo.report.kind import Facts
-    from seismo.report.words import Signs
 
 MOST_PACKAGES = 6  # packages that the note on compiled modules names
 
@@ -63,9 +62,7 @@ def without_c(recording: Recording) -> str:
     sources = {str(row.source) for row in recording.processes}
     if is_watch(recording) or not sources:
         return ""
-    merged = recording.meta.get("merged")
-    parts = [part for part in merged if isinstance(part, dict)] if isinstance(merged, list) else []
-    asked = [part.get("settings") for part in parts or [recording.meta]]
+    asked = [part.get("settings") for part in recording.parts]
     if all(isinstance(settings, dict) and settings.get("c_functions") == "none" for settings in asked):
         return "asked"
     return "default" if sources == {"evalframe"} else ""

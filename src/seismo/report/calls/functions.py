@@ -13,14 +13,14 @@ from seismo.escape import printable
 from seismo.report import words as text
 from seismo.report.calls.sort_orders import ERRORS, ORDERS, in_order
 from seismo.report.function_names import fitted, place, shown_name
-from seismo.report.paper import ROOMY
+from seismo.report.paper import ROOMY, Paper, Span
+from seismo.report.tables import Grid
 from seismo.report.waiting import LEAST, NOTABLE, WORDS, reasons
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Mapping, Sequence
 
     from seismo.model import FunctionRow, NodeRow, Table
-    from seismo.report.paper import Paper, Span
     from seismo.report.shown_functions import Modules
 
 USUAL, FEWEST = 20, 10  # default rows of the table, and rows that are shown even if they are small
@@ -270,9 +270,8 @@ def write_functions(
         return
     cells = FunctionCells(functions, paper.signs, times, known)
     cells.roomy = paper.width >= ROOMY
-    if columns is None:
-        columns = _fitting(paper, cells, shown, usual_columns(cells, shown, order, paper.width >= ROOMY))
-    write_table(paper, cells, shown, columns)
+    usual = usual_columns(cells, shown, order, cells.roomy)
+    _write_table(paper, cells, shown, columns or usual, () if columns else DROPPED_FIRST)
     if len(shown) < len(rows):
         own = functions["own_ns"]
         rest = text.percent(sum(own[row] for row in rows[len(shown) :]), cells.whole_ns)
@@ -310,47 +309,25 @@ def order_words(order: str, times: str) -> str:
     return words.get(times, {}).get(order, ORDERS[order][1])
 
 
-def _fitting(paper: Paper, cells: FunctionCells, rows: Sequence[int], columns: list[str]) -> list[str]:
-    """Return the columns without those that must be dropped to leave room for the name."""
-    for name in DROPPED_FIRST:
-        widths = _widths(cells, columns, {name: [cells.cell(name, row) for row in rows] for name in columns})
-        if paper.width - sum(widths.values()) - 2 >= NARROWEST_NAME:
-            break
-        columns = [other for other in columns if other != name]
-    return columns
+def _write_table(
+    paper: Paper, cells: FunctionCells, rows: Sequence[int], columns: Sequence[str], narrow: Sequence[str]
+) -> None:
+    """Write headings and rows, each row one line of the paper's width. narrow: the columns to drop if it is too small.
 
-
-def _cell(name: str, cell: str, width: int, index: int) -> str:
-    """Return a cell with the gap before it: numbers align right, words left."""
-    if name != "for":
-        return text.right(cell, width)
-    gap = _gap(index, name)
-    return " " * gap + text.left(cell, width - gap)
-
-
-def _gap(index: int, name: str) -> int:
-    """Return the width of the gap before a column; the error is close to its time."""
-    return 1 if name in ("error", "for") or index == 0 else 2
-
-
-def _widths(cells: FunctionCells, columns: Sequence[str], texts: dict[str, list[str]]) -> dict[str, int]:
-    """Return the width of each column, with the gap before it."""
-    widths = {name: max(map(text.cells, [cells.heading(name), *texts[name]])) for name in columns}
-    return {name: width + _gap(index, name) for index, (name, width) in enumerate(widths.items())}
-
-
-def write_table(paper: Paper, cells: FunctionCells, rows: Sequence[int], columns: Sequence[str]) -> None:
-    """Write headings and rows, each row one line of the paper's width."""
-    texts = {name: [cells.cell(name, row) for row in rows] for name in columns}
-    widths = _widths(cells, columns, texts)
-    used = sum(widths.values()) + 2
-    heading = "".join(_cell(name, cells.heading(name), widths[name], index) for index, name in enumerate(columns))
-    paper.line((heading + "  function", "quiet"))
-    for index, row in enumerate(rows):
-        spans = [
-            (_cell(name, texts[name][index], widths[name], at), COLUMNS[name].style) for at, name in enumerate(columns)
-        ]
-        paper.line(*spans, "  ", *name_spans(cells, row, max(NARROWEST_NAME, paper.width - used)))
+    Numbers align right, words left. An error is close to its time.
+    """
+    lines = [[cells.heading(name) for name in columns], *([cells.cell(name, row) for name in columns] for row in rows)]
+    if "for" in columns:
+        at = columns.index("for")
+        width = max(text.cells(line[at]) for line in lines)
+        lines = [[*line[:at], text.left(line[at], width), *line[at + 1 :]] for line in lines]
+    close = [at for at, name in enumerate(columns) if at == 0 or name in ("error", "for")]
+    dropped = [cells.heading(name).strip() for name in narrow]
+    grid = Grid(lines[0], lines[1:], paper.width, dropped, NARROWEST_NAME, close)
+    paper.line((f"{grid.head}function", "quiet"))
+    for row, line in zip(rows, lines[1:], strict=True):
+        spans = [(part, COLUMNS[columns[at]].style) for at, part in grid.parts(line)]
+        paper.line(*spans, "  ", *name_spans(cells, row, max(NARROWEST_NAME, grid.room)))
 
 
 def name_spans(cells: FunctionCells, row: int, width: int, style: str = "name") -> list[Span | str]:

@@ -12,13 +12,12 @@ from seismo.report.calls.story import Functions, times
 from seismo.report.facts import is_watch
 from seismo.report.gutter import Note, as_story, joined, noted
 from seismo.report.shown_functions import chosen_modules
-from seismo.report.story import share
+from seismo.report.story import Story, share
 from seismo.report.waiting import known_waits
 
 if TYPE_CHECKING:
     from seismo.model import Recording
     from seismo.report.options import Options
-    from seismo.report.story import Story
 
 _SIGNS = text.Signs()
 

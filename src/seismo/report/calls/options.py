@@ -4,111 +4,67 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from seismo.report.options import Options, declarer
 from seismo.report.waiting import ELAPSED
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Callable
 
     from seismo.model import Recording
     from seismo.report.calls.text import View
-    from seismo.report.options import Options
 
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    what = parser.add_argument_group("calls: what to show")
-    what.add_argument("--tree", action="store_true", help="show only the call tree, with more rows")
-    what.add_argument(
-        "--callers",
-        metavar="FUNC",
-        action="append",
-        default=[],
-        help="show who calls FUNC, and how much time that takes",
-    )
-    what.add_argument(
-        "--callees",
-        metavar="FUNC",
-        action="append",
-        default=[],
-        help="show what FUNC calls, and how much time that takes",
-    )
-    what.add_argument(
+    declare = declarer(parser, "calls: what to show")
+    declare("--tree", "show only the call tree, with more rows")
+    declare("--callers", "show who calls FUNC, and how much time that takes", "FUNC")
+    declare("--callees", "show what FUNC calls, and how much time that takes", "FUNC")
+    declare(
         "--columns",
-        metavar="LIST",
-        help="the columns of the table of functions, separated by commas: own, error, percent, total, total-percent, "
+        "the columns of the table of functions, separated by commas: own, error, percent, total, total-percent, "
         "each, calls, resumes, exceptions, awaiting, awaits, waiting, for",
+        "LIST",
     )
-    what.add_argument(
+    declare(
         "--around",
-        metavar="TIME",
-        help="of a trace: show what each thread was doing then (1.2s, 300ms; from the start of the process); `end`: "
+        "of a trace: show what each thread was doing then (1.2s, 300ms; from the start of the process); `end`: "
         "its last calls",
+        "TIME",
     )
-    what.add_argument("--window", metavar="SPAN", help="how much time --around shows (default: 10ms)")
-    how = parser.add_argument_group("calls: how much to show")
-    how.add_argument(
-        "--limit",
-        metavar="N",
-        type="count",
-        help="show at most N rows of a table (default: 20), or of the tree (default: 40); 0: all",
-    )
-    how.add_argument(
-        "--depth",
-        metavar="N",
-        type="whole",
-        help="show at most N levels of the call tree (default: as many as are relevant)",
-    )
-    how.add_argument(
-        "--min",
-        metavar="PERCENT",
-        type="percent",
-        help="leave out rows of the call tree below this share of the time (default: 1)",
-    )
-    _add_what(parser.add_argument_group("calls: which functions to show"))
+    declare("--window", "how much time --around shows (default: 10ms)", "SPAN")
+    declare = declarer(parser, "calls: how much to show")
+    limit = "show at most N rows of a table (default: 20), or of the tree (default: 40); 0: all"
+    declare("--limit", limit, "N", "count")
+    depth = "show at most N levels of the call tree (default: as many as are relevant)"
+    declare("--depth", depth, "N", "whole")
+    least = "leave out rows of the call tree below this share of the time (default: 1)"
+    declare("--min", least, "PERCENT", "percent")
+    _add_selection(declarer(parser, "calls: which functions to show"))
 
 
-def _add_what(only: argparse._ArgumentGroup) -> None:
-    only.add_argument(
-        "--module",
-        metavar="GLOB",
-        action="append",
-        default=[],
-        help="show only modules that match, such as 'app.*'",
-    )
-    only.add_argument(
-        "--exclude-module", metavar="GLOB", action="append", default=[], help="leave out modules that match"
-    )
-    only.add_argument(
-        "--thread",
-        metavar="NAME|ID",
-        action="append",
-        default=[],
-        help="show only this thread (seismo info lists the threads)",
-    )
-    only.add_argument(
+def _add_selection(declare: Callable[..., None]) -> None:
+    declare("--module", "show only modules that match, such as 'app.*'", "GLOB")
+    declare("--exclude-module", "leave out modules that match", "GLOB")
+    declare("--thread", "show only this thread (seismo info lists the threads)", "NAME|ID")
+    declare(
         "--where",
-        metavar="EXPR",
-        help="show only functions that match the expression, such as 'duration > 10ms and not module(\"json*\")' (see "
+        "show only functions that match the expression, such as 'duration > 10ms and not module(\"json*\")' (see "
         "docs/expressions.md)",
+        "EXPR",
     )
-    only.add_argument(
-        "--only",
-        metavar="GLOB",
-        action="append",
-        default=[],
-        help="show only functions whose module, name or file matches, as in seismo lines --only",
-    )
-    only.add_argument(
+    only = "show only functions whose module, name or file matches, as in seismo lines --only"
+    declare("--only", only, "GLOB")
+    declare(
         "--libraries",
-        action="store_true",
-        help="also show the inside of the standard library and installed packages. By default, the call tree folds it, "
+        "also show the inside of the standard library and installed packages. By default, the call tree folds it, "
         "and tables of lines and objects omit it, unless functions were selected here (--only, --module, --where, "
         "--all) or when recording",
     )
-    only.add_argument(
+    declare(
         "--imports",
-        action="store_true",
-        help="also show the functions of the import system. Without this option, the report has a row for each "
+        "also show the functions of the import system. Without this option, the report has a row for each "
         "imported module, and one for all that finds and loads them",
     )
 

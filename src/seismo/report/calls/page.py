@@ -219,4 +219,4 @@ def _processes(recording: Recording) -> list[str]:
     """Return the title of each process if there are several, else []."""
     if len(recording.processes) < 2:
         return []
-    return [process_title(row.pid, str(row.argv)) for row in recording.processes]
+    return [process_title(row) for row in recording.processes]

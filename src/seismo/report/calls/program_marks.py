@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from seismo.escape import printable
-from seismo.model.trace.runtime_events import landmarks, pauses, spans
+from seismo.model.trace.runtime_events import Span, landmarks, pauses, spans
 from seismo.report import words as text
 
 if TYPE_CHECKING:
@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
     from seismo.model import Recording
     from seismo.model.trace.calls import InstantRow, Window
-    from seismo.model.trace.runtime_events import Span
     from seismo.report.paper import Paper
     from seismo.report.words import Signs
 

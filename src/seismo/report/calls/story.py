@@ -17,7 +17,7 @@ from seismo.report.calls.functions import (
 from seismo.report.calls.imports import with_imports_as_one
 from seismo.report.calls.options import usual_times
 from seismo.report.calls.sources import block
-from seismo.report.calls.tree import CallTree, Limits, Rest, open_tree, shown_items, tree_remarks, tree_title
+from seismo.report.calls.tree import Branch, CallTree, Limits, Rest, open_tree, shown_items, tree_remarks, tree_title
 from seismo.report.facts import command_line, cpu_ns, header, is_watch, losses, thread_count, unended, wall_ns
 from seismo.report.function_names import is_compiled
 from seismo.report.libraries import of_functions
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from seismo.model import Recording
-    from seismo.report.calls.tree import Branch
     from seismo.report.options import Options
 
 KINDS = {text.PYTHON: "python", text.C: "c", text.SYNTHETIC: "synthetic"}

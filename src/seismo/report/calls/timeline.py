@@ -6,7 +6,6 @@ recording's first process.
 
 from __future__ import annotations
 
-import json
 import math
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +17,7 @@ from seismo.report.page.payload import counts, shown
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-    from seismo.model import Recording, Table
+    from seismo.model import ProcessRow, Recording, Table
     from seismo.model.trace.calls import CallRow
     from seismo.report.calls.page_selection import Chosen
     from seismo.report.calls.paths import Columns
@@ -38,10 +37,7 @@ def threads(recording: Recording) -> dict[str, Any]:
     several = len(recording.processes) > 1
     return {
         "to": calls.end_ns,
-        "processes": [
-            {"id": row.id, "title": process_title(row.pid, str(row.argv)) if several else ""}
-            for row in recording.processes
-        ],
+        "processes": [{"id": row.id, "title": process_title(row) if several else ""} for row in recording.processes],
         "threads": [
             {
                 "id": row.id,
@@ -56,14 +52,9 @@ def threads(recording: Recording) -> dict[str, Any]:
     }
 
 
-def process_title(pid: int, argv: str) -> str:
+def process_title(process: ProcessRow) -> str:
     """Return the title of a process."""
-    try:
-        words = json.loads(argv)
-    except (ValueError, RecursionError):
-        words = []
-    line = " ".join(str(word) for word in words) if isinstance(words, list) else ""
-    return f"process {pid}  {shown(line, 120)}"
+    return f"process {process.pid}  {shown(' '.join(process.words), 120)}"
 
 
 def waiting(recording: Recording) -> list[bool]:

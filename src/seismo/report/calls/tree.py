@@ -40,14 +40,13 @@ from seismo.report.calls.imports import ImportSystem, import_system
 from seismo.report.calls.library_folding import Folds
 from seismo.report.facts import filter_words
 from seismo.report.function_names import IMPORT
-from seismo.report.paper import ROOMY
+from seismo.report.paper import ROOMY, Paper, Span
 from seismo.report.waiting import LEAST, NOTABLE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from seismo.model import Recording
-    from seismo.report.paper import Paper, Span
     from seismo.report.shown_functions import Modules
 
 CALLS_ON = 0.98  # least share of a total that an only child has if its parent merely calls on

@@ -6,17 +6,15 @@ decide independently (MC/DC), and the reason for anything unknown.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 from seismo.escape import printable
-from seismo.report.words import beginning, number_of
+from seismo.report.words import Signs, beginning, number_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from typing import TextIO
 
     from seismo.coverage.conditions import Decision, Operand
-    from seismo.report.words import Signs
 
 INDEPENDENCE = {"shown": "MC/DC shown", "refuted": "MC/DC missing", "unknown": "MC/DC unknown"}
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from seismo.report.facts import sources, wall_ns
-from seismo.report.words import duration, number_of
+from seismo.report.words import Signs, duration, number_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from seismo.model import Recording
     from seismo.report.kind import Facts
-    from seismo.report.words import Signs
 
 
 def facts(recording: Recording, signs: Signs) -> Facts:
@@ -30,9 +29,7 @@ def facts(recording: Recording, signs: Signs) -> Facts:
 def measured(recording: Recording, signs: Signs) -> str:  # noqa: ARG001
     """Return what was counted and by which source in words, or "" if unknown."""
     by = sources(recording)
-    merged = recording.meta.get("merged")
-    parts = [part for part in merged if isinstance(part, dict)] if isinstance(merged, list) else []
-    parts = parts or [recording.meta]
+    parts = recording.parts
     counted = "how often each line ran" if all(part.get("counts") for part in parts) else "whether each line ran"
     if any(part.get("branch") for part in parts):  # without a number, as a recorded step may be no branch
         counted += ", and which branches were taken"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from seismo.errors import UsageError
 from seismo.escape import printable
+from seismo.report.options import Options, declarer
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
@@ -16,51 +17,36 @@ if TYPE_CHECKING:
     from seismo.coverage.coverage_report import CoverageReport
     from seismo.coverage.settings import Settings
     from seismo.model import Recording
-    from seismo.report.options import Options
     from seismo.report.paper import Paper
 
 
 def add(parser: ArgumentParser) -> None:
     """Declare the options of `seismo report` for coverage."""
-    declare = parser.add_argument_group("coverage").add_argument
-    declare("--show-missing", action="store_true", help="show all missing lines, on as many rows as they need")
-    declare("--skip-covered", action="store_true", help="leave out files that are covered completely")
-    declare("--skip-empty", action="store_true", help="leave out files without statements")
-    declare(
-        "--include", metavar="GLOB", action="append", default=[], help="show only files that match, such as 'app/*'"
-    )
-    declare("--omit", metavar="GLOB", action="append", default=[], help="leave out files that match")
-    declare(
-        "--contexts",
-        metavar="GLOB",
-        action="append",
-        default=[],
-        help="show only what was executed in contexts that match",
-    )
-    declare(
-        "--line",
-        metavar="FILE:N",
-        help="show one line: whether it ran, in which contexts, and where its branches went",
-    )
-    declare(
-        "--conditions",
-        action="store_true",
-        help="show the operands of and, or and not that were never true or never false (Python 3.12 and later)",
-    )
-    declare("--changed-since", metavar="REV", help="show lines changed since this git revision that were not executed")
-    declare("--fail-under", metavar="N", type="percent", help="exit with status 1 if less than N percent were executed")
-    declare("--precision", metavar="N", type="count", help="show percentages with N decimals (default: 0)")
-    add_settings(declare)
+    declare = declarer(parser, "coverage")
+    declare("--show-missing", "show all missing lines, on as many rows as they need")
+    declare("--skip-covered", "leave out files that are covered completely")
+    declare("--skip-empty", "leave out files without statements")
+    declare("--include", "show only files that match, such as 'app/*'", "GLOB")
+    declare("--omit", "leave out files that match", "GLOB")
+    declare("--contexts", "show only what was executed in contexts that match", "GLOB")
+    declare("--line", "show one line: whether it ran, in which contexts, and where its branches went", "FILE:N")
+    conditions = "show the operands of and, or and not that were never true or never false (Python 3.12 and later)"
+    declare("--conditions", conditions)
+    declare("--changed-since", "show lines changed since this git revision that were not executed", "REV")
+    declare("--fail-under", "exit with status 1 if less than N percent were executed", "N", "percent")
+    declare("--precision", "show percentages with N decimals (default: 0)", "N", "count")
+    declare("--rcfile", RCFILE, "FILE")
+    declare("--no-config", NO_CONFIG)
+
+
+RCFILE = "use this settings file instead of the recording's settings"
+NO_CONFIG = "use no settings: neither a file's nor the recording's"
 
 
 def add_settings(add: Callable[..., object]) -> None:
     """Declare the options for coverage settings. add: add_argument() of a parser or group."""
-    add("--rcfile", metavar="FILE", help="use this settings file instead of the recording's settings")
-    add(
-        "--no-config",
-        action="store_true",
-        help="use no settings: neither a file's nor the recording's",
-    )
+    add("--rcfile", metavar="FILE", help=RCFILE)
+    add("--no-config", action="store_true", help=NO_CONFIG)
 
 
 def say_settings(settings: Settings) -> None:

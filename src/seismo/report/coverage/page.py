@@ -15,7 +15,7 @@ import os
 from typing import TYPE_CHECKING
 
 from seismo import progress
-from seismo.coverage.coverage_report import common_folder
+from seismo.coverage.coverage_report import CoverageReport, FileCoverage, common_folder
 from seismo.coverage.percentages import runs
 from seismo.errors import FormatError
 from seismo.report.coverage.story import missing_text
@@ -26,7 +26,6 @@ from seismo.report.page.sources import safe
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from seismo.coverage.coverage_report import CoverageReport, FileCoverage
     from seismo.coverage.settings import Settings
 
 INDEX = "index.html"

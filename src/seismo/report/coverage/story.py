@@ -6,7 +6,7 @@ from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from seismo.coverage.percentages import ranges
+from seismo.coverage.percentages import Percentages, ranges
 from seismo.coverage.recorded_settings import settings_text
 from seismo.errors import UsageError
 from seismo.escape import printable
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from seismo.coverage.coverage_report import CoverageReport, FileCoverage
-    from seismo.coverage.percentages import Percentages
     from seismo.coverage.settings import Settings
     from seismo.model import Recording
     from seismo.report.coverage import Coverage

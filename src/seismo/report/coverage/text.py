@@ -7,10 +7,10 @@ line, or shown in full on several. The layout adapts to the paper's width.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
-from seismo.coverage.coverage_report import common_folder
-from seismo.coverage.percentages import percent_text
+from seismo.coverage.coverage_report import CoverageReport, FileCoverage, common_folder
+from seismo.coverage.percentages import Percentages, percent_text
 from seismo.errors import UsageError
 from seismo.escape import printable
 from seismo.report.coverage.story import (
@@ -24,22 +24,17 @@ from seismo.report.coverage.story import (
     total_text,
 )
 from seismo.report.facts import losses, time_taken, write_notes, write_opening
-from seismo.report.paper import ColourPaper, Paper
+from seismo.report.paper import ColourPaper, Paper, Span
 from seismo.report.tables import Grid
-from seismo.report.words import beginning, cells, count, left, number_of, shorten, wrapped
+from seismo.report.words import Signs, beginning, cells, count, left, number_of, shorten, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import TextIO
 
-    from seismo.coverage.coverage_report import CoverageReport, FileCoverage
     from seismo.coverage.git_changes import Change
-    from seismo.coverage.percentages import Percentages
     from seismo.coverage.settings import Settings
     from seismo.model import Recording
-    from seismo.report.paper import Span
     from seismo.report.story import Section
-    from seismo.report.words import Signs
 
 BAR = 10  # columns of a bar
 ROWS_AT_END = 40  # most rows of the table at the end of a run

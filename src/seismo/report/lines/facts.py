@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from seismo.report.facts import calls, clock, doubt, sources, took, waited
-from seismo.report.words import number_of
+from seismo.report.words import Signs, number_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from seismo.model import Recording
     from seismo.report.kind import Facts
-    from seismo.report.words import Signs
 
 
 def facts(recording: Recording, signs: Signs) -> Facts:

@@ -11,7 +11,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from seismo.report import facts, words
-from seismo.report.lines.timed_source import PYTHON, timed_program
+from seismo.report.lines.timed_source import PYTHON, TimedFile, TimedFunction, TimedProgram, timed_program
 from seismo.report.page.document import drawn, save
 from seismo.report.page.payload import counts, doubles, packed, shown
 from seismo.report.page.sources import Room
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from seismo.model import Recording
     from seismo.model.table import LineRow
-    from seismo.report.lines.timed_source import TimedFile, TimedFunction, TimedProgram
 
     Columns = dict[str, tuple[str, array[Any]]]
 

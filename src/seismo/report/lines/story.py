@@ -10,7 +10,7 @@ from seismo.report import words as text
 from seismo.report.facts import command_line, cpu_ns, filter_words, header, losses, thread_count, wall_ns
 from seismo.report.libraries import library_words
 from seismo.report.lines.columns import MEANINGS, NARROW, OF_FUNCTIONS, OF_LINES, LineCells, hottest, of_times
-from seismo.report.lines.timed_source import timed_program
+from seismo.report.lines.timed_source import TimedFunction, TimedLine, TimedProgram, timed_program
 from seismo.report.shown_functions import Modules, chosen_modules
 from seismo.report.story import (
     Name,
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from seismo.model import Recording
-    from seismo.report.lines.timed_source import TimedFunction, TimedLine, TimedProgram
     from seismo.report.options import Options
     from seismo.report.words import Signs
 

@@ -8,17 +8,14 @@ from seismo.escape import printable
 from seismo.report import words as text
 from seismo.report.facts import header, time_taken, write_notes, write_opening
 from seismo.report.lines.columns import HEAT, MEANINGS, NARROW, OF_SOURCES, LineCells, of_times
-from seismo.report.lines.story import shown_program, source_text, tables
-from seismo.report.paper import ROOMY
-from seismo.report.story import marks
+from seismo.report.lines.story import LinesView, shown_program, source_text, tables
+from seismo.report.paper import ROOMY, Paper, Span
+from seismo.report.story import Row, marks
 from seismo.report.tables import Grid, made, write_marks, write_table
 
 if TYPE_CHECKING:
     from seismo.model import Recording
-    from seismo.report.lines.story import LinesView
     from seismo.report.lines.timed_source import TimedFile, TimedFunction, TimedLine, TimedProgram
-    from seismo.report.paper import Paper, Span
-    from seismo.report.story import Row
     from seismo.report.words import Signs
 
 HOT = 0.5  # share of the hottest line's own time; shown in red

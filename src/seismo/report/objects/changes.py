@@ -9,27 +9,24 @@ difference.
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from seismo.escape import printable
 from seismo.model.difference import sure_change
-from seismo.model.objects.difference import diff_objects
+from seismo.model.objects.difference import ObjectDiffRow, diff_objects
 from seismo.model.objects.groups import totals
 from seismo.report import words as text
 from seismo.report.changes import growth, named, ranged
 from seismo.report.facts import command_line, incomplete, write_facts
 from seismo.report.libraries import file_key, libraries
 from seismo.report.objects.libraries import place
-from seismo.report.paper import ROOMY
+from seismo.report.paper import ROOMY, Paper
 from seismo.report.tables import Grid
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Any
 
     from seismo.model import Recording
-    from seismo.model.objects.difference import ObjectDiffRow
-    from seismo.report.paper import Paper
     from seismo.report.words import Signs
 
 NARROWEST_NAME = 24

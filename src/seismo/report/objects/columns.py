@@ -12,22 +12,20 @@ MEANINGS has the others.
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from seismo.model.objects import leaks as judged
 from seismo.report import words as text
 from seismo.report.objects.facts import by_type_only
-from seismo.report.objects.group_descriptions import median
+from seismo.report.objects.group_descriptions import ObjectWords, median
 from seismo.report.objects.leak_descriptions import each
 from seismo.report.tables import Column
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from typing import Any
 
     from seismo.model.objects.groups import ObjectGroup
     from seismo.model.objects.leaks import Leak
-    from seismo.report.objects.group_descriptions import ObjectWords
     from seismo.report.tables import Columns
 
 

@@ -11,7 +11,7 @@ import math
 from typing import TYPE_CHECKING
 
 from seismo.escape import printable
-from seismo.model.objects.groups import bucket_range, by_type_and_line
+from seismo.model.objects.groups import Lifetimes, ObjectGroup, bucket_range, by_type_and_line
 from seismo.report import words as text
 from seismo.report.objects.libraries import Libraries, place
 from seismo.report.sources import Sources
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from seismo.model import Recording
-    from seismo.model.objects.groups import Lifetimes, ObjectGroup
     from seismo.report.words import Signs
 
 TAB = 4

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from seismo.model.objects.groups import by_line
+from seismo.model.objects.groups import ObjectGroup, by_line
 from seismo.report import words as text
 from seismo.report.gutter import Note, as_story, joined, noted
 from seismo.report.objects.columns import COLUMNS, Cells
@@ -14,7 +14,6 @@ from seismo.report.objects.story import data
 
 if TYPE_CHECKING:
     from seismo.model import Recording
-    from seismo.model.objects.groups import ObjectGroup
     from seismo.report.options import Options
     from seismo.report.story import Story
 

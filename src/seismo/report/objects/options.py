@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from seismo.errors import UsageError
+from seismo.report.options import Options, declarer
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
@@ -12,7 +13,6 @@ if TYPE_CHECKING:
 
     from seismo.model import Recording
     from seismo.report.objects.story import ObjectsView
-    from seismo.report.options import Options
 
 
 TABLES = ("type", "line", "path", "all")
@@ -20,21 +20,16 @@ TABLES = ("type", "line", "path", "all")
 
 def add(parser: ArgumentParser) -> None:
     """Declare the options of `seismo report` for objects."""
-    declare = parser.add_argument_group("objects").add_argument
+    declare = declarer(parser, "objects")
     declare(
         "--by",
-        metavar="WHAT",
-        help="show one table only: types (type), lines (line), call paths (path), or types with their lines and paths "
+        "show one table only: types (type), lines (line), call paths (path), or types with their lines and paths "
         "(all); of a dataset: how times spread over hosts (host), processes (process), tasks (task) or values of a "
         "label (label:NAME), and which functions explain the slow ones",
+        "WHAT",
     )
-    declare(
-        "--type",
-        metavar="GLOB",
-        action="append",
-        default=[],
-        help="show only objects of matching types, such as 'app.*' or dict; may be given several times",
-    )
+    types = "show only objects of matching types, such as 'app.*' or dict; may be given several times"
+    declare("--type", types, "GLOB")
 
 
 def check_page(options: Options) -> None:

@@ -14,7 +14,7 @@ from seismo.model.objects import groups as grouped
 from seismo.report import facts, words
 from seismo.report.objects import facts as object_facts
 from seismo.report.objects.group_descriptions import ObjectWords
-from seismo.report.objects.holders import Holders, chain
+from seismo.report.objects.holders import Holder, Holders, chain
 from seismo.report.objects.page_tables import Tables
 from seismo.report.page.document import drawn, save
 from seismo.report.page.payload import counts, doubles, packed, shown
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
     from seismo.model import Recording
     from seismo.model.objects.groups import ObjectGroup, ObjectTotals
-    from seismo.report.objects.holders import Holder
 
     Columns = dict[str, tuple[str, array[Any]]]
 

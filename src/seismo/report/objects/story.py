@@ -30,7 +30,7 @@ from seismo.report.objects.columns import (
 )
 from seismo.report.objects.facts import by_type_only, peak
 from seismo.report.objects.group_descriptions import ObjectWords
-from seismo.report.objects.holders import Holders
+from seismo.report.objects.holders import Held, Holder, Holders
 from seismo.report.objects.leak_descriptions import HARMLESS, style, verdict_words
 from seismo.report.objects.libraries import others_in_words
 from seismo.report.story import (
@@ -54,7 +54,6 @@ if TYPE_CHECKING:
     from seismo.model import Recording
     from seismo.model.objects.groups import ObjectGroup
     from seismo.model.objects.leaks import Leak
-    from seismo.report.objects.holders import Held, Holder
     from seismo.report.options import Options
     from seismo.report.tables import Columns
     from seismo.report.words import Signs

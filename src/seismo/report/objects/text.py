@@ -11,15 +11,13 @@ from seismo.report.objects.facts import objects
 from seismo.report.objects.group_descriptions import ObjectWords
 from seismo.report.objects.holders import write_holders
 from seismo.report.objects.leak_descriptions import HARMLESS, style
-from seismo.report.objects.story import ObjectRow, Tables
-from seismo.report.story import marks
+from seismo.report.objects.story import ObjectRow, ObjectsView, Tables
+from seismo.report.story import Row, Section, marks
 from seismo.report.tables import grid_of, write_heading, write_marks, write_rest, write_table
 
 if TYPE_CHECKING:
     from seismo.model import Recording
-    from seismo.report.objects.story import ObjectsView
     from seismo.report.paper import Paper, Span
-    from seismo.report.story import Row, Section
     from seismo.report.words import Signs
 
 BELOW, BELOW_LEAK = 6, 4  # columns of indentation below a row

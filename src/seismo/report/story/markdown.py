@@ -10,15 +10,11 @@ Python's escapes, as everywhere in seismo.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from seismo.escape import printable
 from seismo.report import words as text
-from seismo.report.story import NOTE, Name
+from seismo.report.story import NOTE, Name, Row, Section, Story
 from seismo.report.story.fitting import fitting
-
-if TYPE_CHECKING:
-    from seismo.report.story import Row, Section, Story
 
 BYTES = 8_000  # most bytes of a document without a requested length
 CLOSELY = 60  # lines; with fewer, there are no blank lines or tables

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from typing import TYPE_CHECKING
 
@@ -44,15 +43,10 @@ def option(name: str, value: str) -> str:
 
 def _program(recording: Recording) -> str:
     """Return the program's command line without its interpreter and the interpreter's options."""
-    lines = {str(process.argv) for process in recording.processes}
+    lines = {process.argv: process.words for process in recording.processes}
     if len(lines) != 1:
         return ""
-    try:
-        words = json.loads(lines.pop() or "[]")
-    except (ValueError, RecursionError):
-        return ""
-    if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
-        return ""
+    (words,) = lines.values()
     if words and os.path.basename(words[0]).startswith("python"):
         words = words[1:]
     elif words and not words[0].endswith(".py"):  # a notebook, or a program that embeds Python
