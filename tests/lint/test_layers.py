@@ -88,6 +88,7 @@ PYTHON_LAYERS = {
         "process",
         "sessions",
         "check",
+        "dataset",
         "_core",
         "__init__",
     },
