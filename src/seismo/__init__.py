@@ -87,6 +87,7 @@ _HOMES = {
     "objects": ("seismo.sessions.objects", "objects"),
     "ray": ("seismo.plugins.cluster.ray_workers", "ray"),
     "span": ("seismo.sessions.trace_marks", "span"),
+    "spark": ("seismo.plugins.cluster.spark_session", "spark"),
     "start": ("seismo.sessions.profile", "start"),
     "stop": ("seismo.sessions.profile", "stop"),
     "trace": ("seismo.sessions.trace", "trace"),

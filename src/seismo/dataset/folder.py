@@ -20,8 +20,8 @@ MEMORY = "1GB"
 MAGIC = b"PAR1"  # at both ends of a Parquet file
 SUFFIX = ".parquet"
 _OF_PROCESSES = ("processes", "threads", "calls_by_path", "calls_by_function")
-# The attempts at tasks that do not count. A killed worker's task may have no name: then only an attempt that has one
-# can count. An attempt may have several processes (Spark's Python workers of one task), and is finished if all are.
+# The attempts at tasks that do not count. An attempt may have several processes (Spark's Python workers of one task),
+# and is finished if all are.
 _SUPERSEDED = """
 with tasks as (
     select process, labels['run'] as run, task, try_cast(labels['attempt'] as bigint) as attempt,
@@ -30,7 +30,7 @@ with tasks as (
 ), attempts as (
     select run, task, attempt, row_number() over (
         partition by run, task order by bool_and(finished) desc, attempt desc nulls last
-    ) > 1 or (task = '' and not bool_and(finished)) as superseded
+    ) > 1 as superseded
     from tasks group by run, task, attempt
 )
 select process from tasks join attempts on attempts.superseded and tasks.task = attempts.task

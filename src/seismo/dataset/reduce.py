@@ -314,7 +314,7 @@ class _Reduction:
     def _losses(self) -> Columns:
         found = [{**row, "thread": -1} for row in self._summed("losses")]
         if self._dataset.superseded:
-            left_out = "attempts at tasks that another attempt finished, or that did not end: --attempts all has them"
+            left_out = "attempts at tasks of which another attempt counts: --attempts all has them"
             self.losses.append(_loss(left_out, len(self._dataset.superseded)))
         return columns_of_named("losses", [*found, *self.losses, *map(_loss, self._dataset.problems)], self.texts)
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 STATE, UNFINISHED, FINISHED = "state", "unfinished", "finished"
 MARKER = "task"  # the name of all markers
+TASK = "task"  # the label that names a task
 
 
 class Marks(NamedTuple):
@@ -74,26 +75,32 @@ def _labels(text: str) -> dict[str, str] | None:
 def split(part: Recording, marks: Marks) -> Split:
     """Split the recording of one process into its tasks."""
     nodes = part._raw["nodes"]
-    functions, parents, threads = (nodes[name].tolist() for name in ("function", "parent", "thread"))
-    calls = nodes["calls"].tolist()
+    functions, parents, threads, calls = (nodes[name].tolist() for name in ("function", "parent", "thread", "calls"))
     numbers: dict[int, int] = {}  # of tasks, by marker
-    found = Split(part, [], [], [], [], [])
+    labels: list[dict[str, str]] = []
+    roots: list[int] = []  # the first node of each task
     kept: list[int] = []
     task_of, place = [-1] * len(functions), [-1] * len(functions)
     for node, function in enumerate(functions):
         task = task_of[parents[node]] if parents[node] >= 0 else -1
         if function in marks.markers:
             task = numbers.setdefault(function, len(numbers))
-            if task == len(found.labels):
-                found.labels.append({STATE: UNFINISHED})
-                found.threads.append(threads[node])
-            parents[node], calls[node] = -1, 1  # a task that began before the recording has 0
+            if task == len(labels):
+                labels.append({STATE: UNFINISHED})
+                roots.append(node)
+            parents[node] = -1
         task_of[node] = task
         if function not in marks.notes:
             place[node] = len(kept)
             kept.append(node)
         elif task >= 0:
-            found.labels[task].update(marks.notes[function])
+            labels[task].update(marks.notes[function])
+    # A worker of Spark that waits for a task has a marker without a name.
+    named = [task for task, own in enumerate(labels) if own.get(TASK)]
+    number_of = {task: number for number, task in enumerate(named)}
+    task_of = [number_of.get(task, -1) for task in task_of]
+    for task in named:
+        calls[roots[task]] = 1  # one that began before the recording has 0
     pairs: dict[tuple[int, int], int] = {}
     of = [pairs.setdefault((task_of[node], functions[node]), len(pairs)) for node in kept]
     table = taken(nodes, kept)
@@ -101,8 +108,11 @@ def split(part: Recording, marks: Marks) -> Split:
     table["function"], table["calls"] = ints(of), ints(calls[node] for node in kept)
     of_functions = [function for _, function in pairs]
     tables = {**part._raw, "nodes": table, "functions": taken(part._raw["functions"], of_functions)}
-    recording = Recording(tables, part._strings, part.meta)
-    tasks = [task for task, _ in pairs]
-    return found._replace(
-        recording=recording, functions=of_functions, node_tasks=[task_of[node] for node in kept], function_tasks=tasks
+    return Split(
+        Recording(tables, part._strings, part.meta),
+        of_functions,
+        [task_of[node] for node in kept],
+        [task for task, _ in pairs],
+        [labels[task] for task in named],
+        [threads[roots[task]] for task in named],
     )

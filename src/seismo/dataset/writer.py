@@ -16,6 +16,7 @@ from seismo.dataset.files import Folder, TableFile, arrow_column, clean
 from seismo.dataset.processes import by_process
 from seismo.dataset.schema import MARKER, RECORDINGS, TABLES, VERSION, library
 from seismo.dataset.shared import Known
+from seismo.dataset.tasks import TASK
 from seismo.errors import RecordingError, SeismoError, UsageError
 from seismo.model.columns import KEY, named_rows
 from seismo.model.combine import problem_losses
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from seismo.model import Recording
 
 LONGEST_LABEL = 4096  # characters
-TASK = "task"  # the label that names a task
 _MASK, _BELOW = -(1 << 18), (1 << 18) - 1  # of a float32's bits, to round it up to 5 bits of mantissa
 
 

@@ -13,8 +13,10 @@ from functools import wraps
 from itertools import count
 from types import CodeType, FunctionType
 
+from seismo.errors import RecordingError
 from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.process import engine, fork_handlers
+from seismo.process.output_file import say
 from seismo.recording_kinds import TASKS
 from seismo.sessions.profile import Profile, profile
 
@@ -105,10 +107,14 @@ class TaskRecording:
         self._session = session
 
     def stop(self) -> None:
-        """End the recording, if it has not ended."""
+        """End the recording, if it has not ended. A file that the driver has collected and removed is complete."""
         session, self._session = self._session, None
-        if session is not None:
-            session.__exit__(None, None, None)
+        try:
+            if session is not None:
+                session.__exit__(None, None, None)
+        except RecordingError as error:
+            if os.path.isdir(self._folder):
+                say(str(error))
 
     def flush(self) -> None:
         """Write what has been recorded."""
@@ -170,6 +176,11 @@ class TaskRecording:
     def _end(self) -> None:
         with self._lock:
             self._running -= 1
+            self.settle()
+
+    def settle(self) -> None:
+        """Write what has been recorded at the end of a task, or go on in another file if this one is large."""
+        with self._lock:
             self.flush()
             if self._session is not None and not self._running and _core.status()["paths"] > ROTATE:
                 self.stop()
