@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, NamedTuple
 
+from seismo.dataset.files import clean
 from seismo.model.columns import ints, taken
 from seismo.model.recording import Recording
 from seismo.recording_kinds import TASKS
@@ -69,7 +70,7 @@ def _labels(text: str) -> dict[str, str] | None:
         return None
     if not isinstance(found, dict):
         return None
-    return {name: value for name, value in found.items() if name and isinstance(value, str)}
+    return {clean(name): clean(value) for name, value in found.items() if name and isinstance(value, str)}
 
 
 def split(part: Recording, marks: Marks) -> Split:
