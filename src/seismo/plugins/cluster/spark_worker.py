@@ -4,9 +4,9 @@
     spark.python.worker.module = seismo.plugins.cluster.spark_worker     (spark.python.use.daemon = false)
 
 Spark hands a worker its task only when it runs: the context is set in the middle of pyspark.worker.main. There the
-local property SEISMO names the folder, or nothing is recorded. A recording that begins there has the calls that the
-thread is in, so the marker around `main` is part of it. Whoever forks is not recorded, and a worker that is reused
-records task after task.
+local property names the folder, or nothing is recorded. A recording that begins there has the calls that the thread is
+in, so the marker around `main` is part of it. The daemon is not recorded. A worker that is reused records task after
+task.
 """
 
 from __future__ import annotations

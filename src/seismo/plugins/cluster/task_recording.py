@@ -1,4 +1,4 @@
-"""A worker's recording, in which what each task has called is apart from the others'.
+"""A worker's recording, in which each task has call paths of its own.
 
 A task runs below a marker: a function that is made for this task alone, so that the call tree has paths of its own for
 it, counted and timed as any. What a task is called, and how it ended, are calls as well: of functions named as JSON.
