@@ -36,7 +36,8 @@ if not __doc__:  # python -OO
 
 __version__ = "0.1.0"
 
-# RecordingError is available as an attribute but is not listed: users are expected to catch SeismoError.
+# Not listed, but available: RecordingError, as users are expected to catch SeismoError; dask, ray and spark, as
+# `from seismo import *` must not replace the engines.
 __all__ = [
     "Recording",
     "SeismoError",
@@ -63,6 +64,9 @@ if TYPE_CHECKING:
     from seismo.errors import SeismoError
     from seismo.model import Recording, merge
     from seismo.model import read as open  # noqa: A004  as in gzip.open
+    from seismo.plugins.cluster.dask_workers import dask as dask
+    from seismo.plugins.cluster.ray_workers import ray as ray
+    from seismo.plugins.cluster.spark_session import spark as spark
     from seismo.sessions.cover import cover
     from seismo.sessions.lines import lines
     from seismo.sessions.objects import objects
@@ -78,13 +82,16 @@ _HOMES = {
     "SeismoError": ("seismo.errors", "SeismoError"),
     "count": ("seismo.sessions.trace_marks", "count"),
     "cover": ("seismo.sessions.cover", "cover"),
+    "dask": ("seismo.plugins.cluster.dask_workers", "dask"),
     "lines": ("seismo.sessions.lines", "lines"),
     "mark": ("seismo.sessions.trace_marks", "mark"),
     "merge": ("seismo.model", "merge"),
     "open": ("seismo.model", "read"),
     "profile": ("seismo.sessions.profile", "profile"),
     "objects": ("seismo.sessions.objects", "objects"),
+    "ray": ("seismo.plugins.cluster.ray_workers", "ray"),
     "span": ("seismo.sessions.trace_marks", "span"),
+    "spark": ("seismo.plugins.cluster.spark_session", "spark"),
     "start": ("seismo.sessions.profile", "start"),
     "stop": ("seismo.sessions.profile", "stop"),
     "trace": ("seismo.sessions.trace", "trace"),

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 CALLS, LINES, COVERAGE, OBJECTS = "calltree", "linetimes", "coverage", "lifetimes"
+TASKS = "<seismo task>"  # the file of functions that mark a worker's tasks in its call tree: seismo.dataset.tasks
 
 
 class Entry:

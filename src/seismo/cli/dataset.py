@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from seismo import progress
 from seismo.cli.files import say
@@ -12,7 +12,7 @@ from seismo.errors import UsageError
 from seismo.escape import printable
 
 if TYPE_CHECKING:
-    from argparse import Namespace
+    from argparse import ArgumentParser, Namespace
     from collections.abc import Iterable, Sequence
 
     from seismo.dataset import Dataset
@@ -44,6 +44,19 @@ def is_given(path: str | None) -> bool:
     from seismo.dataset import is_dataset
 
     return path is not None and os.path.isdir(path) and is_dataset(path)
+
+
+def add_attempts(parser: ArgumentParser) -> None:
+    """Declare --attempts."""
+    help_ = "of a dataset's tasks that were retried: the last attempt that finished (last), or all of them (all)"
+    parser.add_argument("--attempts", choices=("last", "all"), help=help_)
+
+
+def attempts(args: Namespace, path: str) -> Literal["last", "all"]:
+    """Return which attempts count. Raise UsageError if they are named for what is no dataset."""
+    if args.attempts and not is_given(path):
+        raise UsageError("--attempts applies to datasets only", path, "leave it out")
+    return args.attempts or "last"
 
 
 def say_problems(dataset: Dataset) -> None:
@@ -169,7 +182,7 @@ def report_groups(args: Namespace) -> int:
             raise UsageError(f"--{name} does not go with --by {args.by}", args.file, "leave it out")
     limit = args.limit or 15
     paper = paper_for(sys.stdout, args.color)
-    with Dataset(args.file) as dataset:
+    with Dataset(args.file, attempts=attempts(args, args.file)) as dataset:
         progress.begin("comparing groups")
         count, rows = spread(dataset, args.by, limit)
         why = explain(dataset, args.by, limit)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from seismo.errors import RecordingError, UsageError
 
@@ -83,10 +83,10 @@ def say(text: str) -> None:
         print(f"seismo: {printable(text)}", file=sys.stderr)
 
 
-def open_recording(path: str) -> Recording:
+def open_recording(path: str, attempts: Literal["last", "all"] = "last") -> Recording:
     """Read the file in the format that its first bytes and its suffix indicate. A dataset is read as one recording.
 
-    Raise SeismoError if it cannot be read.
+    attempts: those of a dataset's tasks that count. Raise SeismoError if it cannot be read.
     """
     from seismo import model
     from seismo.model.recording import begins
@@ -97,7 +97,7 @@ def open_recording(path: str) -> Recording:
         from seismo.dataset import Dataset, is_dataset
 
         if is_dataset(path):
-            with Dataset(path) as dataset:
+            with Dataset(path, attempts=attempts) as dataset:
                 return dataset.read()
     start = _start_of(path)
     if begins(start):

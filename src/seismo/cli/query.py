@@ -42,6 +42,7 @@ _EXAMPLES = (
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments of `seismo query`."""
+    from seismo.cli.dataset import add_attempts
     from seismo.cli.files import SUFFIX
     from seismo.cli.parsing import add_color, add_time
     from seismo.cli.trace_window import add_window
@@ -61,6 +62,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--limit", metavar="N", type="count", default=MOST, help=f"rows of text to show; 0: all (default: {MOST:,})"
     )
     add_window(parser, "of a trace, calls")
+    add_attempts(parser)
     parser.add_argument("--memory", metavar="SIZE", default=MEMORY, help=f"most memory a query takes ({MEMORY})")
     add_time(parser)
     add_color(parser)
@@ -75,10 +77,11 @@ def run(args: Namespace) -> int:
 
     words = list(args.words)
     sql = "" if args.tables else _sql(words)
-    from seismo.cli.dataset import is_given
+    from seismo.cli.dataset import attempts, is_given
 
     if any(map(is_given, words)):
         return _query_dataset(args, words, sql)
+    attempts(args, ", ".join(words))
     sources = _sources(words or [or_newest(None)], args)
     if args.tables:
         write_tables(paper_for(sys.stdout, args.color), sources)
@@ -89,12 +92,13 @@ def run(args: Namespace) -> int:
 
 def _query_dataset(args: Namespace, words: list[str], sql: str) -> int:
     """Run the query on a dataset, or list its tables."""
-    from seismo.cli.dataset import only_one, say_problems, write_tables
+    from seismo.cli.dataset import attempts, only_one, say_problems, write_tables
     from seismo.dataset import Dataset
     from seismo.query import Database
     from seismo.report.paper import paper_for
 
-    with Dataset(only_one(words), memory=args.memory) as dataset:
+    path = only_one(words)
+    with Dataset(path, memory=args.memory, attempts=attempts(args, path)) as dataset:
         say_problems(dataset)
         if args.tables:
             write_tables(paper_for(sys.stdout, args.color), dataset)

@@ -74,6 +74,7 @@ _EXAMPLES = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `seismo report`."""
+    from seismo.cli.dataset import add_attempts
     from seismo.cli.files import add_file
     from seismo.cli.parsing import add_color, add_time
     from seismo.report.kind import every
@@ -109,6 +110,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--html", metavar="OUT", help=pages)
     parser.add_argument("--open", action="store_true", help=OPEN)
     parser.add_argument("--force", action="store_true", help=FORCE.format("OUT"))
+    add_attempts(parser)
     parser.add_argument(
         "--live", action="store_true", help="while the program runs, repeatedly show what it did since the last time"
     )
@@ -219,6 +221,7 @@ def write(shown: str, stream: TextIO) -> None:
 def run(args: argparse.Namespace) -> int:
     """Show the recording on standard output."""
     from seismo.cli import live
+    from seismo.cli.dataset import attempts
     from seismo.cli.files import check_time, open_recording, open_running, or_newest
     from seismo.cli.options import one_of
     from seismo.report.kind import of
@@ -240,7 +243,7 @@ def run(args: argparse.Namespace) -> int:
             return report_groups(args)
         one_of("--by", args.by, TABLES)
     progress.begin("reading the recording")
-    recording = open_running(args.file) if args.live else open_recording(args.file)
+    recording = open_running(args.file) if args.live else open_recording(args.file, attempts(args, args.file))
     kind = of(recording).instead(given, recording)
     _refuse(args, kind)
     if args.only:

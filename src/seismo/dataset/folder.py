@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 from seismo.dataset.files import Folder, clean
 from seismo.dataset.schema import MARKER, RECORDINGS, SHARED, TABLES, VERSION, arrow_type, library, sql_type
@@ -19,6 +19,24 @@ if TYPE_CHECKING:
 MEMORY = "1GB"
 MAGIC = b"PAR1"  # at both ends of a Parquet file
 SUFFIX = ".parquet"
+_OF_PROCESSES = ("processes", "threads", "calls_by_path", "calls_by_function")
+# The attempts at tasks that do not count. An attempt may have several processes (Spark's Python workers of one task),
+# and is finished if all are.
+_SUPERSEDED = """
+with tasks as (
+    select process, labels['run'] as run, task, try_cast(labels['attempt'] as bigint) as attempt,
+        coalesce(labels['state'] = 'finished', false) as finished
+    from ({processes}) where labels['state'] is not null
+), attempts as (
+    select run, task, attempt, row_number() over (
+        partition by run, task order by bool_and(finished) desc, attempt desc nulls last
+    ) > 1 as superseded
+    from tasks group by run, task, attempt
+)
+select process from tasks join attempts on attempts.superseded and tasks.task = attempts.task
+    and tasks.run is not distinct from attempts.run and tasks.attempt is not distinct from attempts.attempt
+order by process
+"""
 
 
 class Entry(NamedTuple):
@@ -40,10 +58,13 @@ class Dataset:
     A recording that is damaged, or of a later version, is left out, and `problems` has a sentence on it.
     """
 
-    def __init__(self, path: str | os.PathLike[str], *, memory: str = MEMORY) -> None:
+    def __init__(
+        self, path: str | os.PathLike[str], *, memory: str = MEMORY, attempts: Literal["last", "all"] = "last"
+    ) -> None:
         """Open a dataset. Raise RecordingError if the folder is none or holds no recording that can be read.
 
-        memory: the most memory that DuckDB may use, as it parses it
+        memory: the most memory that DuckDB may use, as it parses it. attempts: of a task that was retried, take the
+        last attempt that finished (the last one if none did), or all.
         """
         self.path = os.fspath(path)
         if clean(self.path) != self.path:
@@ -58,6 +79,8 @@ class Dataset:
         for name in self._listed(folder.at(RECORDINGS)):
             self._find(name)
         self.recordings: dict[str, Entry] = {}
+        self._attempts = attempts
+        self.superseded: list[int] = []  # attempts at tasks that are left out, as processes
         self._connection = self._connect()
         self._changed = True  # files have been left out since the views were made
         self._read_recordings()
@@ -135,6 +158,8 @@ class Dataset:
             found[name] = f"select {', '.join(nothing)} where false"
             if files:
                 found[name] = f"select {', '.join(typed)} from read_parquet([{files}])"
+            if files and self.superseded and name in _OF_PROCESSES:
+                found[name] += f" where process not in ({', '.join(map(str, self.superseded))})"
             if name == "functions":  # several files may have the same one
                 one = (f"any_value({column}) as {column}" for column, _ in columns[1:-1])
                 found[name] = (
@@ -143,6 +168,10 @@ class Dataset:
         return found
 
     def _create_views(self) -> None:
+        self.superseded = []
+        if self._attempts == "last":
+            rows = self._connection.execute(_SUPERSEDED.format(processes=self.views()["processes"])).fetchall()
+            self.superseded = [row[0] for row in rows]
         for name, sql in self.views().items():
             self._connection.execute(f"create or replace temp view {name} as {sql}")
         self._changed = False

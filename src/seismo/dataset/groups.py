@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 FEWEST = 3  # groups that can be compared
 SLOW = 10  # one of so many is slow
 LABEL = "label:"
-BY = {"host": "host", "process": "concat_ws(' ', host, pid, process)", "task": "nullif(task, '')"}
+BY = {"host": "host", "process": "concat_ws(' ', host, pid, start_ns)", "task": "nullif(task, '')"}
 
 
 class Spread(NamedTuple):

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from seismo import progress
 from seismo.dataset.files import arrow_column
 from seismo.dataset.schema import KEYS, TABLES, sum_of, sums
+from seismo.dataset.tasks import STATE
 from seismo.model.columns import KEY, SCHEMA, Columns, Tables, Texts, columns_of, columns_of_named, empty, ints
 from seismo.model.combine import _check_kinds, _merge_meta
 from seismo.model.enums import OBJECT_AT_MOST, TYPE_AT_MOST
@@ -158,8 +159,10 @@ class _Reduction:
 
     def _threads(self) -> Tables:
         processes = self._dicts("processes", f"{self._only} order by start_ns, process")
+        processes = [row for row in processes if STATE not in row["labels"]]  # not the tasks
         numbers = {row["process"]: number for number, row in enumerate(processes)}
-        threads = self._dicts("threads", self._calls) or [{**_NO_THREAD, "process": 0}]
+        threads = [row for row in self._dicts("threads", self._calls) if row["process"] in numbers]
+        threads = threads or [{**_NO_THREAD, "process": 0}]
         for row in [*processes, *threads]:  # the times are without the cost of recording, and were all found
             row |= {name: 0 for name in (*_COSTS, "rest_ns") if name in row}
         threads = [{**row, "process": numbers.get(row["process"], 0)} for row in threads]
@@ -310,6 +313,9 @@ class _Reduction:
 
     def _losses(self) -> Columns:
         found = [{**row, "thread": -1} for row in self._summed("losses")]
+        if self._dataset.superseded:
+            left_out = "attempts at tasks of which another attempt counts: --attempts all has them"
+            self.losses.append(_loss(left_out, len(self._dataset.superseded)))
         return columns_of_named("losses", [*found, *self.losses, *map(_loss, self._dataset.problems)], self.texts)
 
 

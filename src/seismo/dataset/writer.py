@@ -11,13 +11,14 @@ from hashlib import blake2b, file_digest
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from seismo import progress
-from seismo.dataset import content_hash
+from seismo.dataset import content_hash, tasks
 from seismo.dataset.files import Folder, TableFile, arrow_column, clean
 from seismo.dataset.processes import by_process
 from seismo.dataset.schema import MARKER, RECORDINGS, TABLES, VERSION, library
 from seismo.dataset.shared import Known
+from seismo.dataset.tasks import TASK
 from seismo.errors import RecordingError, SeismoError, UsageError
-from seismo.model.columns import named_rows
+from seismo.model.columns import KEY, named_rows
 from seismo.model.combine import problem_losses
 from seismo.model.enums import TYPE_AT_MOST, TYPE_ESTIMATED
 from seismo.model.lines.merge import PLACES
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from seismo.model import Recording
 
 LONGEST_LABEL = 4096  # characters
-TASK = "task"  # the label that names a task
 _MASK, _BELOW = -(1 << 18), (1 << 18) - 1  # of a float32's bits, to round it up to 5 bits of mantissa
 
 
@@ -190,12 +190,22 @@ class _Tables:
         """Write all tables that have rows; that of recordings always has one."""
         meta = json.dumps(recording.meta, sort_keys=True, default=str)
         self._rows("recordings", [{"schema": VERSION, "kind": recording.kind, "meta": meta}])
-        functions = content_hash.of_functions(recording)
-        self._known.add_functions(dict(zip(functions, named_rows(recording, "functions"), strict=True)))
+        marks = tasks.find_marks(recording)
+        functions = self._functions(recording, marks)
         numbers = content_hash.numbers(key for key, _, _ in parts)
-        self._rows("processes", ({**row, "process": of} for of, (_, row, _) in zip(numbers, parts, strict=True) if row))
-        for process, (_, _, part) in zip(numbers, parts, strict=True):
-            self._calls(part, process, functions)
+        rows = []
+        for process, (key, row, part) in zip(numbers, parts, strict=True):
+            whole = tasks.split(part, marks) if marks.markers else None
+            labels = whole.labels if whole is not None else []
+            of_tasks = content_hash.numbers(content_hash.digest(key + b"%d" % task) for task in range(len(labels)))
+            common = {TASK: self._common[TASK]}
+            rows += [
+                {**row, "process": number, "labels": {**self._common["labels"], **own}, TASK: (common | own)[TASK]}
+                for number, own in zip([process, *of_tasks], [{}, *labels], strict=True)
+                if row
+            ]
+            self._calls(part, process, functions, whole, of_tasks)
+        self._rows("processes", rows)
         process = numbers[0] if len(parts) == 1 else 0
         self._rows("losses", ({**row, "process": process} for row in named_rows(recording, "losses")))
         hashes = [*content_hash.numbers(functions), 0]  # the last is that of no function, -1
@@ -205,11 +215,42 @@ class _Tables:
         self._contexts(recording, hashes)
         self._births(recording, hashes, functions)
 
-    def _calls(self, part: Recording, process: int, functions: list[bytes]) -> None:
-        """Write the threads and calls of a process."""
+    def _functions(self, recording: Recording, marks: tasks.Marks) -> list[bytes]:
+        """Write the functions, and return their hashes. All markers are one, and notes are left out."""
+        functions, rows = content_hash.of_functions(recording), named_rows(recording, "functions")
+        for marker in marks.markers:
+            rows[marker] |= {"module": "", "qualname": tasks.MARKER, "line": 0}
+            functions[marker] = content_hash.digest(json.dumps([rows[marker][name] for name in KEY]).encode())
+        pairs = zip(functions, rows, strict=True)
+        self._known.add_functions({key: row for number, (key, row) in enumerate(pairs) if number not in marks.notes})
+        return functions
+
+    def _calls(
+        self,
+        part: Recording,
+        process: Any,
+        functions: list[bytes],
+        whole: tasks.Split | None,
+        of_tasks: Sequence[int],
+    ) -> None:
+        """Write the threads and calls of a process, and of its tasks, which have numbers of their own."""
         pc = library("pyarrow.compute")
-        threads = enumerate(named_rows(part, "threads"))
-        self._rows("threads", ({**row, "thread": thread, "process": process} for thread, row in threads))
+        threads = [
+            {**row, "thread": thread, "process": process} for thread, row in enumerate(named_rows(part, "threads"))
+        ]
+        common: dict[str, Any] = {"process": process}
+        of_functions = common
+        if whole is not None:
+            part, functions = whole.recording, [functions[number] for number in whole.functions]
+            pairs = zip(of_tasks, whole.threads, strict=True)
+            threads += [{**threads[thread], "process": number} for number, thread in pairs]
+            numbers = [*of_tasks, process]  # the last, -1, is that of no task
+            names = [*(own.get(TASK, self._common[TASK]) for own in whole.labels), self._common[TASK]]
+            common, of_functions = (
+                {"process": array.array("q", [numbers[task] for task in of]), TASK: [names[task] for task in of]}
+                for of in (whole.node_tasks, whole.function_tasks)
+            )
+        self._rows("threads", threads)
         nodes, times = part._raw["nodes"], part._estimated
         if not len(nodes["id"]):
             return
@@ -218,7 +259,7 @@ class _Tables:
         main = arrow_column(part._raw["threads"]["main"], "q")
         distortion = own_parts(times["total_distortion"].tolist(), nodes["parent"].tolist())
         values = {
-            "process": process,
+            **common,
             "thread": nodes["thread"],
             "main": pc.take(pc.not_equal(main, 0), arrow_column(nodes["thread"], "q")),
             "function": pc.take(hashes, arrow_column(nodes["function"], "q")),
@@ -229,9 +270,10 @@ class _Tables:
             **_errors(times["own_error_ns"], distortion, nodes["wait_sq"]),
         }
         self._write("calls_by_path", values)
-        self._by_function(part, process, hashes)
+        self._by_function(part, of_functions, hashes)
 
-    def _by_function(self, part: Recording, process: int, hashes: Any) -> None:
+    def _by_function(self, part: Recording, common: dict[str, Any], hashes: Any) -> None:
+        """Write the calls of each function. common: columns, as long as there are functions with calls if they are."""
         pc = library("pyarrow.compute")
         nodes, functions = part._raw["nodes"], part.functions
         of = nodes["function"].tolist()
@@ -246,7 +288,7 @@ class _Tables:
         columns |= {"function": hashes, "flags": arrow_column(functions.numbers("lower_bound"), "q"), **errors}
         used = arrow_column(sorted(set(of)), "q")
         chosen = {name: pc.take(column, used) for name, column in columns.items()}
-        self._write("calls_by_function", {"process": process, **chosen})
+        self._write("calls_by_function", {**common, **chosen})
 
     def _contexts(self, recording: Recording, hashes: list[int]) -> None:
         """Write which lines and arcs ran in which context, one by one."""

@@ -1,1 +1,1 @@
-"""Plugins for other programs: pytest and IPython. Nothing is imported here; each host loads its plugin."""
+"""Plugins for other programs: pytest, IPython, and clusters. Nothing is imported here; each host loads its plugin."""

@@ -1,0 +1,111 @@
+"""Spark's Python workers, recorded: the module to run in place of pyspark.daemon or pyspark.worker.
+
+    spark.python.daemon.module = seismo.plugins.cluster.spark_worker     (with fork, as by default)
+    spark.python.worker.module = seismo.plugins.cluster.spark_worker     (spark.python.use.daemon = false)
+
+Spark hands a worker its task only when it runs: the context is set in the middle of pyspark.worker.main. There the
+local property names the folder, or nothing is recorded. A recording that begins there has the calls that the thread is
+in, so the marker around `main` is part of it. The daemon is not recorded. A worker that is reused records task after
+task.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from seismo.plugins.cluster.task_recording import TaskRecording, note
+from seismo.process import engine
+
+PROPERTY = "seismo"  # of the driver's thread, which Spark sends with every task
+WORKER = "pyspark.worker"
+
+_current: tuple[str, TaskRecording] | None = None  # the value of the property, and what it began
+
+
+def _adopt(context: Any) -> None:
+    """Begin or end the recording as the task's context asks, and note the task's labels."""
+    global _current
+    text = (context._localProperties or {}).get(PROPERTY, "")
+    if _current is not None and _current[0] != text:
+        _current[1].stop()
+        _current = None
+    if text and _current is None:
+        settings: Any = engine.from_json(text)
+        recording = TaskRecording(settings["folder"], settings["options"])
+        recording.start()
+        _current = text, recording
+    if text:
+        stage, partition, attempt = context.stageId(), context.partitionId(), context.taskAttemptId()
+        task = f"stage {stage} partition {partition}"
+        note(
+            {"task": task, "stage": stage, "partition": partition, "attempt": attempt, "retry": context.attemptNumber()}
+        )
+
+
+def _watch_contexts() -> None:
+    from pyspark.taskcontext import TaskContext
+
+    set_context = TaskContext._setTaskContext.__func__
+
+    def set_task_context(cls: Any, context: Any) -> None:
+        if context is not None:
+            _adopt(context)
+        elif _current is not None and cls is TaskContext:
+            note({"state": "finished"})  # before Spark knows that the task has ended
+            _current[1].flush()
+        set_context(cls, context)
+
+    TaskContext._setTaskContext = classmethod(set_task_context)
+
+
+def record_main() -> Any:
+    """Make pyspark.worker.main run each task below a marker, and return it."""
+    import pyspark.worker
+
+    main = pyspark.worker.main
+    if not hasattr(main, "seismo"):
+        tasks = TaskRecording("")  # makes markers, and has no file
+
+        def recorded_main(infile: Any, outfile: Any) -> None:
+            try:
+                tasks.run({}, main, infile, outfile)
+            finally:
+                if _current is not None:
+                    _current[1].settle()
+
+        recorded_main.seismo = True  # type: ignore[attr-defined]
+        pyspark.worker.main = recorded_main
+        _watch_contexts()
+    return pyspark.worker.main
+
+
+def fork_workers() -> None:
+    """Run pyspark's daemon, whose forked workers are recorded."""
+    from pyspark import daemon
+
+    worker = daemon.worker
+
+    def recorded_worker(*arguments: Any) -> Any:
+        if sys.argv[1:2] in ([], [WORKER]):
+            record_main()
+        return worker(*arguments)
+
+    daemon.worker = recorded_worker
+    daemon.manager()
+
+
+def run_worker() -> None:
+    """Run a worker that no daemon has forked."""
+    main = record_main()
+    from pyspark.worker import get_sock_file_to_executor
+
+    with get_sock_file_to_executor() as file:
+        main(file, file)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 1:  # Spark gives the daemon the name of the worker's module
+        fork_workers()
+    else:
+        run_worker()

@@ -1,0 +1,187 @@
+"""A worker's recording, in which each task has call paths of its own.
+
+A task runs below a marker: a function that is made for this task alone, so that the call tree has paths of its own for
+it, counted and timed as any. What a task is called, and how it ended, are calls as well: of functions named as JSON.
+So the file of a worker that is killed has these as it has calls, and needs no format of its own. It is flushed when a
+task ends, and within the interval of any recording before.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import wraps
+from itertools import count
+from types import CodeType, FunctionType
+
+from seismo.errors import RecordingError
+from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
+from seismo.process import engine, fork_handlers
+from seismo.process.output_file import say
+from seismo.recording_kinds import TASKS
+from seismo.sessions.profile import Profile, profile
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping
+    from typing import Any
+
+    from seismo import _core
+else:
+    from seismo import _core
+
+ROTATE = 200_000  # paths after which a worker that is idle goes on in another file; far below the most of a recording
+LONGEST = 4000  # characters of a label's value
+
+_SOURCE = """
+def task(begin, function, arguments, keywords, failed, finished):
+    begin()
+    try:
+        result = {}function(*arguments, **keywords)
+    except BaseException:
+        failed()
+        raise
+    finished()
+    return result
+
+async def async_generator(begin, function, arguments, keywords, failed, finished):
+    begin()
+    try:
+        async for one in function(*arguments, **keywords):
+            yield one
+    except BaseException:
+        failed()
+        raise
+    finished()
+
+def note():
+    pass
+"""
+_GENERATOR, _COROUTINE, _ASYNC_GENERATOR = 0x20, 0x80, 0x200  # inspect's CO_ flags; importing inspect is slow
+_markers: dict[str, CodeType] = {}
+for _name, _text in (
+    ("task", _SOURCE.format("")),
+    ("coroutine", _SOURCE.format("await ").replace("def task", "async def task")),
+    ("generator", _SOURCE.format("yield from ")),
+):
+    _made: dict[str, Any] = {}
+    exec(compile(_text, TASKS, "exec"), _made)  # noqa: S102  the file's name is what makes them markers
+    _markers[_name] = _made["task"].__code__
+_markers |= {_name: _made[_name].__code__ for _name in ("async_generator", "note")}
+_next = count(1).__next__
+
+
+def _marker(name: str) -> Callable[..., Any]:
+    """Return a marker that no other task has."""
+    return FunctionType(_markers[name].replace(co_name="task", co_qualname="task", co_firstlineno=_next()), {})
+
+
+def _note(labels: Mapping[str, str]) -> Callable[[], None]:
+    text = engine.json_text({name: str(value)[:LONGEST] for name, value in labels.items()})
+    return FunctionType(_markers["note"].replace(co_qualname=text), {})
+
+
+_FAILED, _FINISHED = _note({"state": "failed"}), _note({"state": "finished"})
+
+
+def note(labels: Mapping[str, str]) -> None:
+    """Add labels to the task that this thread runs."""
+    _note(labels)()
+
+
+class TaskRecording:
+    """The recording of this process's tasks, into files of a folder. options: as seismo.profile takes them."""
+
+    def __init__(self, folder: str, options: Mapping[str, Any] | None = None) -> None:
+        self._folder, self._options = folder, dict(options or {})
+        self._lock = fork_handlers.new_lock()
+        self._running = 0
+        self._session: Profile | None = None
+        self._numbers = count()
+
+    def start(self) -> None:
+        """Begin a new file. A task that this thread is in becomes part of it. Raise SeismoError."""
+        os.makedirs(self._folder, 0o700, exist_ok=True)
+        name = f"{os.uname().nodename}-{os.getpid()}-{next(self._numbers)}-{os.urandom(4).hex()}.seismo"
+        session: Profile = profile(output=os.path.join(self._folder, name), **self._options)
+        session._enter(fork_handlers.Inside.NOBODY)  # any thread may end it
+        self._session = session
+
+    def stop(self) -> None:
+        """End the recording, if it has not ended. A file that the driver has collected and removed is complete."""
+        session, self._session = self._session, None
+        try:
+            if session is not None:
+                session.__exit__(None, None, None)
+        except RecordingError as error:
+            if os.path.isdir(self._folder):
+                say(str(error))
+
+    def flush(self) -> None:
+        """Write what has been recorded."""
+        if self._session is not None:
+            _core.flush()
+
+    def run(self, labels: Mapping[str, str], function: Callable[..., Any], *arguments: Any, **keywords: Any) -> Any:
+        """Call a function as a task. What it called is in the file when it returns."""
+        self._begin()
+        try:
+            return _marker("task")(_note(labels), function, arguments, keywords, _FAILED, _FINISHED)
+        finally:
+            self._end()
+
+    async def run_async(
+        self, labels: Mapping[str, str], function: Callable[..., Awaitable[Any]], *arguments: Any, **keywords: Any
+    ) -> Any:
+        """Await a coroutine function as a task."""
+        self._begin()
+        try:
+            return await _marker("coroutine")(_note(labels), function, arguments, keywords, _FAILED, _FINISHED)
+        finally:
+            self._end()
+
+    def wrapped(
+        self, function: Callable[..., Any], labels: Callable[[], Mapping[str, str]], code: CodeType | None
+    ) -> Callable[..., Any]:
+        """Return a function that calls the given one as a task. code: what it runs, which may be a generator."""
+        flags = code.co_flags if code is not None else 0
+
+        def plain(*arguments: Any, **keywords: Any) -> Any:
+            run = self.run_async if flags & _COROUTINE else self.run
+            return run(labels(), function, *arguments, **keywords)
+
+        def generator(*arguments: Any, **keywords: Any) -> Generator[Any, Any, Any]:
+            self._begin()
+            try:
+                marker = _marker("generator")
+                return (yield from marker(_note(labels()), function, arguments, keywords, _FAILED, _FINISHED))
+            finally:
+                self._end()
+
+        async def async_generator(*arguments: Any, **keywords: Any) -> AsyncGenerator[Any]:
+            self._begin()
+            try:
+                marker = _marker("async_generator")
+                async for one in marker(_note(labels()), function, arguments, keywords, _FAILED, _FINISHED):
+                    yield one
+            finally:
+                self._end()
+
+        made = async_generator if flags & _ASYNC_GENERATOR else generator if flags & _GENERATOR else plain
+        return wraps(function)(made)
+
+    def _begin(self) -> None:
+        with self._lock:
+            self._running += 1
+
+    def _end(self) -> None:
+        with self._lock:
+            self._running -= 1
+            self.settle()
+
+    def settle(self) -> None:
+        """Write what has been recorded at the end of a task, or go on in another file if this one is large."""
+        with self._lock:
+            self.flush()
+            if self._session is not None and not self._running and _core.status()["paths"] > ROTATE:
+                self.stop()
+                self.start()
