@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import logging
 from typing import TYPE_CHECKING, Any
 
 from seismo.dataset.engines import LOW_BITS, ROWS, ROWS_OF_PART, halves, module, place, split
@@ -27,7 +28,7 @@ def started() -> Iterator[Summed]:
     ray = module("ray", "ray")
     ours = not ray.is_initialized()
     if ours:
-        ray.init(include_dashboard=False, log_to_driver=False)
+        ray.init(include_dashboard=False, log_to_driver=False, logging_level=logging.ERROR)
     try:
         yield lambda reduction: _summed(ray, reduction)
     finally:
