@@ -28,7 +28,7 @@ export SEISMO_TESTING ?= 1
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint web webcheck editors bench matrix sanitize sanitizefuzz fuzz docs dist format clean
+.PHONY: help demo test engines lint web webcheck editors bench matrix sanitize sanitizefuzz fuzz docs dist format clean
 .DELETE_ON_ERROR:
 
 help:  ## this list
@@ -62,6 +62,20 @@ demo: $(VENV)/.built  ## profile a real program that is not ours and show the re
 test: $(VENV)/.ready  ## the tests on the machine's python3, but what is left to the matrix
 	$(PYTEST) -q -n $(WORKERS) --timeout 300 -m "not timing$(if $(filter tests,$(T)), and not matrix)" $(T)
 	$(PYTEST) -q --timeout 300 -m timing $(if $(filter tests,$(T)),$(TIMED),$(T)) || [ $$? -eq 5 ]
+
+# Dask, Spark and Ray, beside what is in the other environment. PySpark is a large source distribution, which pip builds.
+.venv-engines/.ready: $(VENV)/.ready
+	rm -rf .venv-engines
+	$(PYTHON) -m venv .venv-engines
+	$(BIN)/python -c 'import sysconfig; print("import site; site.addsitedir(%r)" % sysconfig.get_path("purelib"))' \
+	  >"$$(.venv-engines/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/base.pth"
+	$(BIN)/python tools/requirements.py dask spark ray >.venv-engines/requirements.txt
+	.venv-engines/bin/python -m pip install -q --disable-pip-version-check -r .venv-engines/requirements.txt
+	@touch $@
+
+engines: .venv-engines/.ready  ## the tests of merging datasets on Dask, Spark (needs Java 17) and Ray
+	@command -v java >/dev/null || echo "Spark: NOT RUN: there is no Java here (apt-get install default-jre-headless)."
+	.venv-engines/bin/python -m pytest -q --timeout 240 tests/dataset/engines
 
 # --- the rest -------------------------------------------------------------------------------------------------------
 
@@ -131,7 +145,7 @@ docs: $(VENV)/.ready  ## bring the generated pages up to date and run every exam
 	$(PYTEST) -q -n $(WORKERS) --timeout 300 tests/docs
 
 clean:  ## forget environments and builds
-	rm -rf .venv .venvs-matrix build dist demo web/node_modules web/build editors/vscode/node_modules editors/vscode/build tests/formats/viewers/node_modules .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-engines .venvs-matrix build dist demo web/node_modules web/build editors/vscode/node_modules editors/vscode/build tests/formats/viewers/node_modules .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find src native tests -name '__pycache__' -prune -exec rm -rf {} +
 	find src -name '*.so' -delete
 	rm -rf src/*.egg-info

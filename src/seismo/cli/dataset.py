@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import tempfile
 from typing import TYPE_CHECKING, Any, Literal
 
 from seismo import progress
@@ -107,17 +108,31 @@ def only_one(paths: Sequence[str]) -> str:
     return paths[0]
 
 
-def merge_dataset(files: Sequence[str], output: str) -> None:
-    """Write the sum of a dataset's recordings to a file."""
-    from seismo.dataset import Dataset
-    from seismo.model.combine import with_losses
+def merge_dataset(files: Sequence[str], output: str, engine: str, form: str | None) -> None:
+    """Write the sum of a dataset's recordings to a file, or to a new dataset."""
+    from seismo.dataset import Dataset, compact
 
     if not any(map(is_given, files)):
-        raise UsageError("--engine applies to datasets only", ", ".join(files), "leave it out")
+        option = "--format" if form else "--engine"
+        raise UsageError(f"{option} applies to datasets only", ", ".join(files), "leave it out")
     with Dataset(only_one(files)) as dataset:
+        if form:
+            compact(dataset, output, engine)
+        elif engine == "duckdb":
+            _save_sum(dataset, output)
+        else:
+            with tempfile.TemporaryDirectory(dir=os.path.dirname(output) or None) as folder:
+                compact(dataset, folder, engine)
+                with Dataset(folder) as whole:
+                    _save_sum(whole, output)
         say_problems(dataset)
-        loss = {"kind": "errors-dropped", "count": 1, "thread": -1, "detail": "a sum keeps times without their errors"}
-        with_losses(dataset.read(), [loss]).save(output)
+
+
+def _save_sum(dataset: Dataset, output: str) -> None:
+    from seismo.model.combine import with_losses
+
+    loss = {"kind": "errors-dropped", "count": 1, "thread": -1, "detail": "a sum keeps times without their errors"}
+    with_losses(dataset.read(), [loss]).save(output)
 
 
 def diff_sides(args: Namespace) -> tuple[list[str], list[str], dict[str, Recording]]:

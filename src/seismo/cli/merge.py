@@ -44,8 +44,15 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_settings(parser.add_argument)
     parser.add_argument(
         "--engine",
-        choices=("duckdb",),
-        help="what adds up the recordings of a dataset, given as the only FILE (default: duckdb)",
+        choices=("duckdb", "dask", "spark", "ray"),
+        help="what adds up the recordings of a dataset, given as the only FILE (default: duckdb); Dask, Spark and Ray "
+        "use the cluster that their own settings name, else processes of this machine",
+    )
+    parser.add_argument(
+        "-f",
+        "--format",
+        choices=("dataset",),
+        help="write the sum of a dataset as a new dataset, OUT, which keeps errors",
     )
     parser.add_argument("--force", action="store_true", help="overwrite OUT if it exists")
 
@@ -58,9 +65,9 @@ def run(args: Namespace) -> int:
 
     if args.output is None:
         raise UsageError("the recording to write is not named", hint="-o names it: seismo merge -o OUT FILE...")
-    output = recording_path(args.output, args.force)
-    if any(map(is_given, args.files)) or args.engine:
-        merge_dataset(args.files, output)
+    output = args.output if args.format else recording_path(args.output, args.force)
+    if any(map(is_given, args.files)) or args.engine or args.format:
+        merge_dataset(args.files, output, args.engine or "duckdb", args.format)
         return 0
     openers = [_opener(path) for path in args.files]
     if args.paths or recording_kinds.entry(openers[0]().kind).by_settings:

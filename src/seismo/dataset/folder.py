@@ -12,7 +12,7 @@ from seismo.errors import RecordingError, UsageError, did_you_mean
 from seismo.query.sql_tables import quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from seismo.model import Recording
 
@@ -81,6 +81,7 @@ class Dataset:
         self.recordings: dict[str, Entry] = {}
         self._attempts = attempts
         self.superseded: list[int] = []  # attempts at tasks that are left out, as processes
+        self._chosen: str | None = None  # the only recording in the views
         self._connection = self._connect()
         self._changed = True  # files have been left out since the views were made
         self._read_recordings()
@@ -148,24 +149,35 @@ class Dataset:
         connection.execute("set enable_progress_bar = false")
         return connection
 
+    def files(self, table: str) -> list[str]:
+        """Return the files of a table that can be read."""
+        if self._chosen is None or table in SHARED:
+            return list(self._files[table])
+        return [file for file in self._files[table] if os.path.basename(os.path.dirname(file)) == self._chosen]
+
     def views(self) -> dict[str, str]:
         """Return the SQL of each table over the files that can be read."""
         found = {}
         for name, columns in TABLES.items():
-            files = ", ".join(map(quoted, self._files[name]))
+            files = ", ".join(map(quoted, self.files(name)))
             typed = (f'"{column}"::{sql_type(code)} as "{column}"' for column, code in columns)
             nothing = (f'null::{sql_type(code)} as "{column}"' for column, code in columns)
             found[name] = f"select {', '.join(nothing)} where false"
             if files:
                 found[name] = f"select {', '.join(typed)} from read_parquet([{files}])"
-            if files and self.superseded and name in _OF_PROCESSES:
-                found[name] += f" where process not in ({', '.join(map(str, self.superseded))})"
+            found[name] += self.counted(name) if files else ""
             if name == "functions":  # several files may have the same one
                 one = (f"any_value({column}) as {column}" for column, _ in columns[1:-1])
                 found[name] = (
                     f"select function, {', '.join(one)}, bit_or(flags) as flags from ({found[name]}) group by function"
                 )
         return found
+
+    def counted(self, table: str) -> str:
+        """Return the SQL condition that leaves out attempts of the same task, or ""."""
+        if not self.superseded or table not in _OF_PROCESSES:
+            return ""
+        return f" where process not in ({', '.join(map(str, self.superseded))})"
 
     def _create_views(self) -> None:
         self.superseded = []
@@ -176,13 +188,18 @@ class Dataset:
             self._connection.execute(f"create or replace temp view {name} as {sql}")
         self._changed = False
 
-    def run(self, sql: str, parameters: Iterable[Any] = ()) -> Any:
-        """Return the result of SQL over the tables as an Arrow table.
+    def run(self, sql: str, given: Mapping[str, Any] | None = None) -> Any:
+        """Return the result of SQL over the tables as an Arrow table. given: more tables, as Arrow tables by name.
 
         Files that prove to be damaged are left out, with their recordings, and the query begins again.
         """
-        given = list(parameters)
-        return self._retry(lambda: self._connection.sql(sql, params=given).to_arrow_table())
+        for name, table in (given or {}).items():
+            self._connection.register(name, table)
+        try:
+            return self._retry(lambda: self._connection.sql(sql).to_arrow_table())
+        finally:
+            for name in given or ():
+                self._connection.unregister(name)
 
     def rows(self, sql: str, parameters: Iterable[Any] = ()) -> list[tuple[Any, ...]]:
         """Return the result of SQL as rows."""
@@ -280,7 +297,13 @@ class Dataset:
 
         while True:
             problems = len(self.problems)
-            found = reduced(self, list(self.recordings) if recording is None else [recording])
+            if recording is not None and recording not in self.recordings:
+                raise RecordingError(f"the dataset has no recording {recording!a} that can be read", self.path)
+            self._chosen, self._changed = recording, True
+            try:
+                found = reduced(self, [self.recordings[recording]] if recording else list(self.recordings.values()))
+            finally:
+                self._chosen, self._changed = None, True
             if len(self.problems) == problems:  # else a part of it has what was found to be damaged later
                 return found
 

@@ -21,14 +21,14 @@ from seismo.model.enums import OBJECT_AT_MOST, TYPE_AT_MOST
 from seismo.model.lines.merge import OF_FUNCTIONS, PLACES, block
 from seismo.model.recording import Recording
 from seismo.model.table import Strings
-from seismo.query.sql_tables import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from seismo.dataset.folder import Dataset
+    from seismo.dataset.folder import Dataset, Entry
 
 LOST = "dataset-left-out"
+UNITED = {"types": TYPE_AT_MOST, "births": OBJECT_AT_MOST}  # flags of rows that were several
 _NO_THREAD = {"thread": 0, **{name: "" if code == "s" else 0 for name, code in SCHEMA["threads"]}, "cpu_ns": -1}
 _COSTS = [name for name, code in SCHEMA["processes"] if code == "d"]
 
@@ -113,25 +113,26 @@ def column(table: Any, name: str) -> memoryview:
     return memoryview(array.array(form, table[name].to_pylist()))
 
 
-class _Reduction:
-    """The tables of the sum of these recordings: all, or a single one."""
+def merged_meta(entries: Sequence[Entry]) -> tuple[str, dict[str, Any]]:
+    """Return the kind and the metadata of a sum. Raise RecordingError if the recordings are of different kinds."""
+    meta = _merge_meta([entry.meta for entry in entries])
+    kinds = sorted({entry.kind for entry in entries if entry.kind})
+    _check_kinds([Recording({}, Strings.of([""]), {"recorder": kind}) for kind in kinds])
+    if len(kinds) == 1:
+        meta.setdefault("recorder", *kinds)
+    return (kinds[0] if len(kinds) == 1 else ""), meta
 
-    def __init__(self, dataset: Dataset, names: list[str]) -> None:
+
+class _Reduction:
+    """The tables of the sum of the recordings that the dataset's views show."""
+
+    def __init__(self, dataset: Dataset) -> None:
         self._dataset, self._rows = dataset, dataset.rows
-        some = len(names) < len(dataset.recordings)
-        self._only = f" where recording = {quoted(names[0])}" if some else ""
-        self._calls = f" where process in (select process from processes{self._only})" if some else ""
-        entries = [dataset.recordings[name] for name in names]
-        self.meta = _merge_meta([entry.meta for entry in entries])
-        kinds = {entry.kind for entry in entries if entry.kind}
-        if len(kinds) == 1:
-            self.meta.setdefault("recorder", *kinds)
-        _check_kinds([Recording({}, Strings.of([""]), {"recorder": kind}) for kind in sorted(kinds)])
         self.texts = Texts()
         self.functions: dict[int, int] = {}
         self.losses: list[dict[str, Any]] = []
 
-    def _dicts(self, table: str, more: str) -> list[dict[str, Any]]:
+    def _dicts(self, table: str, more: str = "") -> list[dict[str, Any]]:
         names = [name for name, _ in TABLES[table]]
         rows = self._rows(f"select {', '.join(map(_quoted, names))} from {table}{more}")
         return [dict(zip(names, row, strict=True)) for row in rows]
@@ -150,18 +151,18 @@ class _Reduction:
 
     def _functions(self) -> Columns:
         """Return the functions that have rows, sorted as in a merge."""
-        used = [f"select function from {kind}{self._only}" for kind in (*OF_FUNCTIONS, "births")]
-        used.append(f"select function from calls_by_function{self._calls}")
+        used = [f"select function from {kind}" for kind in (*OF_FUNCTIONS, "births")]
+        used.append("select function from calls_by_function")
         rows = self._dicts("functions", f" where function in ({' union '.join(used)})")
         rows.sort(key=lambda row: [row[name] for name in KEY])
         self.functions = {row["function"]: number for number, row in enumerate(rows)}
         return columns_of_named("functions", [{**row, "code_bytes": 0} for row in rows], self.texts)
 
     def _threads(self) -> Tables:
-        processes = self._dicts("processes", f"{self._only} order by start_ns, process")
+        processes = self._dicts("processes", " order by start_ns, process")
         processes = [row for row in processes if STATE not in row["labels"]]  # not the tasks
         numbers = {row["process"]: number for number, row in enumerate(processes)}
-        threads = [row for row in self._dicts("threads", self._calls) if row["process"] in numbers]
+        threads = [row for row in self._dicts("threads") if row["process"] in numbers]
         threads = threads or [{**_NO_THREAD, "process": 0}]
         for row in [*processes, *threads]:  # the times are without the cost of recording, and were all found
             row |= {name: 0 for name in (*_COSTS, "rest_ns") if name in row}
@@ -177,7 +178,7 @@ class _Reduction:
         progress.begin("adding up calls")
         values = sums("calls_by_path")
         return self._dataset.run(
-            f"with s as (select path, main, {values} from calls_by_path{self._calls} group by path, main), "
+            f"with s as (select path, main, {values} from calls_by_path group by path, main), "
             "p as (select path, any_value(hash) as hash, any_value(parent) as parent, any_value(function) as function, "
             "any_value(depth) as depth from paths where path in (select path from s) group by path) "
             "select coalesce(hash, 0) as hash, main, coalesce(any_value(parent), 0) as parent, "
@@ -196,7 +197,7 @@ class _Reduction:
         if len(known) < len(depths):
             lost = sum(calls for node, calls in enumerate(paths["calls"].to_pylist()) if node not in new)
             detail = "calls on paths that the dataset lacks: files of paths or functions are damaged or were removed"
-            self.losses.append(_loss(detail, lost))
+            self.losses.append(loss(detail, lost))
         kept = paths.take(arrow_column(known, "q")) if len(known) < len(depths) else paths
         above = [new.get(at.get((mains[node], parents[node]), -1), -1) for node in known]
         table: Columns = {
@@ -226,7 +227,7 @@ class _Reduction:
     def _function_errors(self) -> dict[str, list[float]]:
         rows = self._rows(
             "select function, sum(own_square::double), sum(own_distortion::double), sum(wait_square::double) "
-            f"from calls_by_function{self._calls} group by function"
+            "from calls_by_function group by function"
         )
         square, distortion = [0.0] * len(self.functions), [0.0] * len(self.functions)
         for function, own, common, wait in rows:
@@ -235,17 +236,15 @@ class _Reduction:
                 distortion[self.functions[function]] = common
         return {"function_running_square": square, "function_distortion": distortion}
 
-    def _summed(self, table: str, united: int = 0) -> list[dict[str, Any]]:
-        """Return the rows of a table, those of the same key as one, sorted as in a merge.
-
-        united: a flag of rows that were several
-        """
+    def _summed(self, table: str) -> list[dict[str, Any]]:
+        """Return the rows of a table, those of the same key as one, sorted as in a merge."""
         keys = [_quoted(name) for name in KEYS[table]]
         columns = [one for one in TABLES[table] if one[0] not in ("recording", "process", *KEYS[table])]
         values = [sum_of(name, code) for name, code in columns]
+        united = UNITED.get(table)
         if united:
             values.append(f"case when count(*) > 1 then {united} else 0 end as united")
-        rows = self._rows(f"select {', '.join([*keys, *values])} from {table}{self._only} group by {', '.join(keys)}")
+        rows = self._rows(f"select {', '.join([*keys, *values])} from {table} group by {', '.join(keys)}")
         names = [*KEYS[table], *(name for name, _ in columns), "united"]
         found = [dict(zip(names, row, strict=False)) for row in rows]
         for row in found:
@@ -266,7 +265,7 @@ class _Reduction:
         }
 
     def _contexts(self, tables: Tables) -> Tables:
-        rows = self._rows(f"select distinct context, arc, function, line, to_line from contexts{self._only}")
+        rows = self._rows("select distinct context, arc, function, line, to_line from contexts")
         names = sorted({row[0] for row in rows})
         numbers = {name: number for number, name in enumerate(names)}
         lines, arcs = tables["lines"], tables["arcs"]
@@ -292,14 +291,14 @@ class _Reduction:
 
     def _births(self, nodes: dict[int, int]) -> Tables:
         """Return types, objects and lifetimes. nodes: by the hashes of their paths."""
-        types = self._summed("types", TYPE_AT_MOST)
+        types = self._summed("types")
         if not types:
             return {}
         numbers = {tuple(row[name] for name in KEYS["types"]): number for number, row in enumerate(types)}
         for row in types:
             row |= {"module": row["type_module"], "name": row["type_name"]}
         found = {"types": self._columns("types", types)}
-        births, lives = self._summed("births", OBJECT_AT_MOST), self._summed("lifetimes")
+        births, lives = self._summed("births"), self._summed("lifetimes")
         for row in [*births, *lives]:
             row["type"] = numbers[tuple(row[name] for name in KEYS["types"])]
             row["node"] = nodes.get(row["path_hash"], -1)
@@ -308,22 +307,23 @@ class _Reduction:
         for row in lives:
             row["object"] = objects[_site(row)]
         lives.sort(key=lambda row: (row["object"], row["unit"], row["bucket"]))
-        self.losses.append(_loss("the dataset keeps births and lifetimes of objects, but no spans, survivors, holders"))
+        self.losses.append(loss("the dataset keeps births and lifetimes of objects, but no spans, survivors, holders"))
         return found | {"objects": self._columns("objects", births), "lifetimes": self._columns("lifetimes", lives)}
 
     def _losses(self) -> Columns:
         found = [{**row, "thread": -1} for row in self._summed("losses")]
         if self._dataset.superseded:
             left_out = "attempts at tasks of which another attempt counts: --attempts all has them"
-            self.losses.append(_loss(left_out, len(self._dataset.superseded)))
-        return columns_of_named("losses", [*found, *self.losses, *map(_loss, self._dataset.problems)], self.texts)
+            self.losses.append(loss(left_out, len(self._dataset.superseded)))
+        return columns_of_named("losses", [*found, *self.losses, *map(loss, self._dataset.problems)], self.texts)
 
 
 def _site(row: dict[str, Any]) -> tuple[int, int, int, int]:
     return row["type"], row["function"], row["line"], row["node"]
 
 
-def _loss(detail: str, count: int = 1) -> dict[str, Any]:
+def loss(detail: str, count: int = 1) -> dict[str, Any]:
+    """Return the row of a loss of the dataset."""
     return {"kind": LOST, "count": count, "thread": -1, "detail": detail}
 
 
@@ -334,8 +334,9 @@ def _quoted(name: str) -> str:
     return f'"{name}"'
 
 
-def reduced(dataset: Dataset, names: list[str]) -> Recording:
-    """Return the sum of all recordings of a dataset, or a single one."""
-    work = _Reduction(dataset, names)
+def reduced(dataset: Dataset, entries: Sequence[Entry]) -> Recording:
+    """Return the sum of the recordings that the dataset's views show, which have these entries."""
+    _, meta = merged_meta(entries)
+    work = _Reduction(dataset)
     tables, errors = work.tables()
-    return Sum(tables, Strings.of(list(work.texts.index)), work.meta, errors)
+    return Sum(tables, Strings.of(list(work.texts.index)), meta, errors)
