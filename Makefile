@@ -28,7 +28,7 @@ export SEISMO_TESTING ?= 1
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint web webcheck editors bench matrix sanitize sanitizefuzz fuzz docs dist wheels wheeltest format clean
+.PHONY: help demo test lint web webcheck editors bench matrix sanitize sanitizefuzz fuzz docs dist wheels wheeltest release format clean
 .DELETE_ON_ERROR:
 
 help:  ## this list
@@ -121,6 +121,11 @@ wheels: dist  ## wheels of every interpreter at hand, for x86_64 and aarch64, gl
 
 wheeltest:  ## install the wheels of dist for each interpreter at hand, without a compiler, and record a real program; FOR=here
 	@$(FOR_WHEELS) tools/test_wheels.py $(if $(filter here,$(FOR)),--here) dist
+
+release: $(VENV)/.made  ## check version and changelog, tag, build and try all wheels, check them; docs/releasing.md has what follows
+	$(BIN)/python tools/release.py prepare
+	$(MAKE) --no-print-directory wheels wheeltest
+	$(BIN)/python tools/release.py check
 
 FUZZ = $(foreach part,reader formats filter cover,--script "fuzz/fuzz_$(part).py --seconds $(FOR) $(SEED:%=--seed %)")
 # The newest interpreter beside the machine's own, which the fuzzers run on as well.

@@ -22,7 +22,7 @@ REPORTED = {
     "trace": "highlight",
     "lines": "highlight",
     "cover": "cmdline",
-    "objects": "survive",
+    "objects": "Alive at the end",
 }
 
 
