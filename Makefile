@@ -28,7 +28,7 @@ export SEISMO_TESTING ?= 1
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test engines lint web webcheck editors bench matrix sanitize sanitizefuzz fuzz docs dist format clean
+.PHONY: help demo test engines lint web webcheck editors bench matrix sanitize sanitizefuzz fuzz docs dist wheels wheeltest release format clean
 .DELETE_ON_ERROR:
 
 help:  ## this list
@@ -116,14 +116,30 @@ bench:  ## measure costs and accuracy into docs/performance*; make bench B="--qu
 
 dist: $(VENV)/.made  ## source distribution
 	rm -rf dist
-	$(BIN)/python setup.py -q sdist
+	SOURCE_DATE_EPOCH=$${SOURCE_DATE_EPOCH:-$$(git log -1 --format=%ct)} $(BIN)/python setup.py -q sdist
+
+# A line for each interpreter at hand: a label and a command.
+AT_HAND = if [ -n "$(PYTHONS)" ]; then for p in $(PYTHONS); do echo "$${p\#\#*/} $$p"; done; \
+	   elif [ -x $(INTERPRETERS) ]; then $(INTERPRETERS); \
+	   else for v in 3.11 3.12 3.13 3.14 3.15; do ! command -v python$$v >/dev/null || echo "$$v python$$v"; done; fi
 
 matrix: dist  ## the tests on every interpreter at hand; make matrix PYTHONS="python3.12 python3.14" picks
-	@{ if [ -n "$(PYTHONS)" ]; then for p in $(PYTHONS); do echo "$${p##*/} $$p"; done; \
-	   elif [ -x $(INTERPRETERS) ]; then $(INTERPRETERS); \
-	     $(INTERPRETERS) | sed -n 's|^\(3\.1[45]\)\.[0-9]* \(.*\)$$|\1-debug \2-dbg|p'; \
-	   else for v in 3.11 3.12 3.13 3.14 3.15; do ! command -v python$$v >/dev/null || echo "$$v python$$v"; done; fi; \
+	@{ $(AT_HAND); [ -n "$(PYTHONS)" ] || [ ! -x $(INTERPRETERS) ] || \
+	   $(INTERPRETERS) | sed -n 's|^\(3\.1[45]\)\.[0-9]* \(.*\)$$|\1-debug \2-dbg|p'; \
 	 } | $(PYTHON) tools/matrix.py --jobs $(WORKERS) dist/*.tar.gz
+
+# What builds and tries wheels: for the interpreters at hand, or for this one (FOR=here).
+FOR_WHEELS = $(if $(filter here,$(FOR)),: |,{ $(AT_HAND); } |) $(BIN)/python
+wheels: dist  ## wheels of every interpreter at hand, for x86_64 and aarch64, glibc and musl, into dist; make wheels FOR=here builds one
+	@$(FOR_WHEELS) tools/wheels.py $(if $(filter here,$(FOR)),--here) dist/*.tar.gz
+
+wheeltest:  ## install the wheels of dist for each interpreter at hand, without a compiler, and record a real program; FOR=here
+	@$(FOR_WHEELS) tools/test_wheels.py $(if $(filter here,$(FOR)),--here) dist
+
+release: $(VENV)/.made  ## check version and changelog, tag, build and try all wheels, check them; docs/releasing.md has what follows
+	$(BIN)/python tools/release.py prepare
+	$(MAKE) --no-print-directory wheels wheeltest
+	$(BIN)/python tools/release.py check
 
 FUZZ = $(foreach part,reader formats filter cover,--script "fuzz/fuzz_$(part).py --seconds $(FOR) $(SEED:%=--seed %)")
 # The newest interpreter beside the machine's own, which the fuzzers run on as well.

@@ -6,14 +6,18 @@ ENV: SEISMO_SANITIZE=1  AddressSanitizer, UndefinedBehaviorSanitizer and asserts
 """
 
 import glob
+import gzip
 import hashlib
 import os
 import sys
+import tarfile
+import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
+from setuptools.command.sdist import sdist
 from setuptools.errors import CompileError
 
 # The first version whose structures and hooks nobody has looked at yet (native/compat/runtime.c knows it, too).
@@ -76,6 +80,30 @@ class ParallelBuild(build_ext):
             ) from None
 
 
+class ReproducibleSdist(sdist):
+    """Packs the same sources to the same bytes: with one time, SOURCE_DATE_EPOCH, no users, and one order."""
+
+    def make_archive(self, base_name: str, *_: Any, base_dir: str, **__: Any) -> str:
+        moment = int(os.environ.get("SOURCE_DATE_EPOCH") or time.time())
+
+        def anonymous(member: tarfile.TarInfo) -> tarfile.TarInfo:
+            member.mtime = moment
+            member.uid = member.gid = 0
+            member.uname = member.gname = ""
+            member.mode = 0o755 if member.mode & 0o100 else 0o644
+            return member
+
+        name = f"{base_name}.tar.gz"
+        self.mkpath(os.path.dirname(name))
+        with (
+            open(name, "wb") as file,
+            gzip.GzipFile("", "wb", 9, file, moment) as packed,
+            tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT, dereference=True) as archive,
+        ):
+            archive.add(base_dir, filter=anonymous)
+        return name
+
+
 setup(
     ext_modules=[
         Extension(
@@ -88,6 +116,6 @@ setup(
             define_macros=macros,
         )
     ],
-    cmdclass={"build_ext": ParallelBuild},
+    cmdclass={"build_ext": ParallelBuild, "sdist": ReproducibleSdist},
     options={"build": {"build_base": build_base}},
 )

@@ -10,25 +10,37 @@
 uint64_t sm_simulated_ticks = 0;
 
 #define QUICK_CLOCK_NS 60
+#define READS 64
 #define SOON_NS 200000   /* a shorter interval adds no information */
 #define SURE_NS 10000000 /* long enough to distinguish a drift of 1 in 1,000 from noise */
 #define DRIFT 0.001
-#define JUMP 0.01              /* a larger difference is neither drift nor noise */
-#define TSC_READ_LIMIT_NS 40.0 /* a more expensive read is trapped by the hypervisor */
+#define JUMP 0.01          /* a larger difference is neither drift nor noise */
+#define READ_LIMIT_NS 40.0 /* a more expensive read is trapped by the hypervisor */
 
-/* Return why the processor's counter cannot be used, or NULL. */
-static const char *tsc_objection(void) {
-#if defined(__x86_64__) || defined(__i386__)
-    unsigned a, b, c, d;
-    if (!__get_cpuid(0x80000007u, &a, &b, &c, &d) || !(d & (1u << 8)))
-        return "the processor does not promise an invariant TSC";
+#if defined(__aarch64__)
+#define COUNTER "cntvct"
+#define COUNTER_SOURCE "arch_sys_counter"
+#else
+#define COUNTER "tsc"
+#define COUNTER_SOURCE "tsc"
+#endif
+
+const char *sm_clock_name(const sm_clock *clock) {
+    static const char *const names[] = {COUNTER, "monotonic", "simulated"};
+    return names[clock->kind];
+}
+
+/* Return why the kernel does not seem to use the processor's counter, or NULL. */
+static const char *kernel_objection(void) {
     FILE *file = fopen("/sys/devices/system/clocksource/clocksource0/current_clocksource", "re");
     char source[32] = "";
     char *line = file != NULL ? fgets(source, sizeof source, file) : NULL;
     if (file != NULL)
         fclose(file);
     if (line != NULL)
-        return strncmp(source, "tsc", 3) == 0 ? NULL : "the kernel does not keep time with the TSC";
+        return strncmp(source, COUNTER_SOURCE, sizeof COUNTER_SOURCE - 1) == 0
+                   ? NULL
+                   : "the kernel does not keep time with the processor's counter";
     /* Without sysfs (a chroot, a small container), a fast clock_gettime indicates a counter, not a device. */
     uint64_t best = UINT64_MAX;
     for (int i = 0; i < 16; i++) {
@@ -41,8 +53,19 @@ static const char *tsc_objection(void) {
     if (best > QUICK_CLOCK_NS)
         return "the kernel's clock source is unknown, and reading its clock is slow";
     return NULL;
+}
+
+/* Return why the processor's counter cannot be used, or NULL. */
+static const char *counter_objection(void) {
+#if defined(__x86_64__) || defined(__i386__)
+    unsigned a, b, c, d;
+    if (!__get_cpuid(0x80000007u, &a, &b, &c, &d) || !(d & (1u << 8)))
+        return "the processor does not promise an invariant TSC";
+    return kernel_objection();
+#elif defined(__aarch64__) /* whose counter has a constant rate */
+    return kernel_objection();
 #else
-    return "this processor has no TSC";
+    return "no counter of this processor is supported";
 #endif
 }
 
@@ -50,20 +73,26 @@ uint64_t sm_clock_read_other(const sm_clock *clock) {
     return clock->kind == SM_CLOCK_MONOTONIC ? sm_monotonic_ns() : sm_simulated_ticks;
 }
 
-/* Return the cost of a read, the least of several rounds. */
-static double read_cost(const sm_clock *clock) {
+/* Measure the cost of a read, the least of several rounds, and the smallest step. */
+static void measure_reads(sm_clock *clock) {
+    clock->read_ticks = 10.0; /* a simulated one is like a real one, so that short functions are sampled */
+    clock->step_ticks = 1.0;
     if (clock->kind == SM_CLOCK_SIMULATED)
-        return 10.0; /* like a real one, so that short functions are sampled */
-    double best = 1e9;
+        return;
+    uint64_t least = UINT64_MAX, step = UINT64_MAX;
     for (int round = 0; round < 8; round++) {
-        uint64_t first = sm_clock_read(clock), last = first;
-        for (int i = 0; i < 64; i++)
-            last = sm_clock_read(clock);
-        double cost = (double)(last - first) / 64.0;
-        if (cost < best)
-            best = cost;
+        uint64_t reads[READS + 1];
+        for (int i = 0; i <= READS; i++)
+            reads[i] = sm_clock_read(clock);
+        for (int i = 0; i < READS; i++) {
+            uint64_t passed = sm_ticks_since(reads[i], reads[i + 1]);
+            step = passed != 0 && passed < step ? passed : step;
+        }
+        uint64_t passed = sm_ticks_since(reads[0], reads[READS]);
+        least = passed < least ? passed : least;
     }
-    return best;
+    clock->read_ticks = (double)least / READS;
+    clock->step_ticks = step != UINT64_MAX ? (double)step : 0;
 }
 
 /* Read both clocks as closely together as possible, in several tries. */
@@ -106,25 +135,27 @@ bool sm_clock_choose(sm_clock *clock, const char *wanted) {
         clock->kind = SM_CLOCK_MONOTONIC;
         snprintf(clock->reason, sizeof clock->reason, "asked for");
     } else {
-        const char *objection = tsc_objection();
+        const char *objection = counter_objection();
         clock->kind = objection ? SM_CLOCK_MONOTONIC : SM_CLOCK_TSC;
         if (objection)
             snprintf(clock->reason, sizeof clock->reason, "%s", objection);
         else
-            snprintf(clock->reason, sizeof clock->reason, "invariant, and the kernel's own clock source");
+            snprintf(clock->reason, sizeof clock->reason, "of a constant rate, and the kernel's own clock source");
     }
     take_anchor(clock, &clock->last_ticks, &clock->last_ns);
     if (clock->kind == SM_CLOCK_TSC) {
         first_scale(clock);
-        double ns = read_cost(clock) * clock->ns_per_tick;
-        if (ns > TSC_READ_LIMIT_NS) {
+        measure_reads(clock);
+        double ns = clock->read_ticks * clock->ns_per_tick;
+        if (!(ns <= READ_LIMIT_NS)) { /* or a counter that stands still */
             clock->kind = SM_CLOCK_MONOTONIC;
             clock->ns_per_tick = 1.0;
-            snprintf(clock->reason, sizeof clock->reason, "a TSC read takes %.0f ns here: it seems to be trapped", ns);
+            snprintf(clock->reason, sizeof clock->reason,
+                     "a read of " COUNTER " takes %.0f ns here: it seems to be trapped", ns);
             take_anchor(clock, &clock->last_ticks, &clock->last_ns);
         }
     }
-    clock->read_ticks = read_cost(clock);
+    measure_reads(clock);
     return strcmp(wanted, "tsc") != 0 || clock->kind == SM_CLOCK_TSC;
 }
 

@@ -1,9 +1,9 @@
 /* The clock for measured times.
  *
- * *tsc* is the processor's counter, read without a serialising instruction, if it is invariant, the kernel uses it
- * and a read is cheap. *monotonic* is CLOCK_MONOTONIC; *simulated* is for tests. Ticks are scaled to ns by anchors,
- * pairs (ticks, CLOCK_MONOTONIC), so the scale is the mean rate of the recording. An interval in which both diverged
- * (a suspended machine, a changed counter) is excluded. */
+ * *tsc* is the processor's counter, read without a serialising instruction, if its rate is constant, the kernel uses it
+ * and a read is cheap. It is named cntvct on arm64, where a tick may take tens of ns. *monotonic* is CLOCK_MONOTONIC;
+ * *simulated* is for tests. Ticks are scaled to ns by anchors, pairs (ticks, CLOCK_MONOTONIC), so the scale is the mean
+ * rate of the recording. An interval in which both diverged (a suspended machine, a changed counter) is excluded. */
 #pragma once
 
 #include <stdbool.h>
@@ -21,6 +21,7 @@ typedef struct {
     double rate;                /* ns a tick in the last excluded interval, or 0 */
     double ns_per_tick;
     double read_ticks; /* cost of one read, in ticks */
+    double step_ticks; /* the smallest difference between two reads that differ */
     unsigned drifts;   /* anchors with a rate that changed by more than 1 in 1000 */
     char reason[160];  /* why this kind was chosen */
 } sm_clock;
@@ -30,6 +31,10 @@ extern uint64_t sm_simulated_ticks;
 static inline uint64_t sm_tsc(void) {
 #if defined(__x86_64__) || defined(__i386__)
     return __builtin_ia32_rdtsc(); /* __rdtsc's header takes longer to compile than the rest of a file */
+#elif defined(__aarch64__)
+    uint64_t ticks;
+    __asm__ volatile("mrs %0, cntvct_el0" : "=r"(ticks));
+    return ticks;
 #else
     return 0;
 #endif
@@ -42,6 +47,9 @@ static inline uint64_t sm_clock_read(const sm_clock *clock) {
         return sm_tsc();
     return sm_clock_read_other(clock);
 }
+
+/* Return "tsc" (on arm64 "cntvct"), "monotonic" or "simulated". */
+const char *sm_clock_name(const sm_clock *clock);
 
 /* Choose the clock: "auto", "tsc", "monotonic" or "simulated". Return false, with the reason, if it is unavailable. */
 bool sm_clock_choose(sm_clock *clock, const char *wanted);

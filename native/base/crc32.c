@@ -12,6 +12,7 @@
 #include "base/varint.h"
 
 #if defined(__x86_64__)
+#include <cpuid.h>
 #include <immintrin.h>
 
 #define FOLDING __attribute__((target("pclmul,sse2")))
@@ -49,7 +50,8 @@ static FOLDING size_t fold(uint32_t crc, const uint8_t *at, size_t size, uint8_t
 
 void sm_crc32_init(sm_crc32 *tables) {
 #if defined(__x86_64__)
-    tables->folds = __builtin_cpu_supports("pclmul") != 0;
+    unsigned a, b, c, d;
+    tables->folds = __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_PCLMUL) != 0;
 #else
     tables->folds = false;
 #endif

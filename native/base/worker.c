@@ -1,6 +1,7 @@
 #include "base/worker.h"
 
 #include <errno.h>
+#include <linux/futex.h>
 #include <signal.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -32,7 +33,7 @@ uint64_t sm_workers_cpu_ns(void) {
 }
 
 bool sm_worker_init(sm_worker *worker) {
-    if (!worker->ready && workers_count < MOST_WORKERS && sem_init(&worker->wake, 0, 0) == 0) {
+    if (!worker->ready && workers_count < MOST_WORKERS) {
         worker->place = workers_count++;
         workers[worker->place] = worker;
         worker->ready = true;
@@ -48,24 +49,23 @@ bool sm_worker_goes_on(const sm_worker *worker, uintptr_t number) {
     return __atomic_load_n(&worker->current, __ATOMIC_ACQUIRE) == number;
 }
 
+/* glibc has semaphores with a monotonic limit from 2.30 on, and musl has none. */
 void sm_worker_sleep(sm_worker *worker, uint64_t until) {
-    account();
-    if (until == UINT64_MAX) {
-        (void)sem_wait(&worker->wake);
-        return;
-    }
-#if __GLIBC_PREREQ(2, 30)
     struct timespec when = {.tv_sec = (time_t)(until / 1000000000), .tv_nsec = (long)(until % 1000000000)};
-    while (sem_clockwait(&worker->wake, CLOCK_MONOTONIC, &when) != 0 && errno == EINTR) {
+    account();
+    while (__atomic_exchange_n(&worker->wake, 0, __ATOMIC_ACQUIRE) == 0) {
+        long slept = syscall(SYS_futex, &worker->wake, FUTEX_WAIT_BITSET_PRIVATE, 0, until != UINT64_MAX ? &when : NULL,
+                             NULL, FUTEX_BITSET_MATCH_ANY);
+        if (slept != 0 && errno != EAGAIN && errno != EINTR)
+            break;
     }
-#else /* only by a clock that may be set */
-    while (sem_trywait(&worker->wake) != 0 && sm_monotonic_ns() < until)
-        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
-#endif
 }
 
 void sm_worker_wake(sm_worker *worker) {
-    (void)sem_post(&worker->wake);
+    int before = errno; /* a signal handler's program may be about to read it */
+    if (__atomic_exchange_n(&worker->wake, 1, __ATOMIC_RELEASE) == 0)
+        (void)syscall(SYS_futex, &worker->wake, FUTEX_WAKE_PRIVATE, 1);
+    errno = before;
 }
 
 static void *run(void *given) {

@@ -1,6 +1,6 @@
 /* A native thread of ours.
  *
- * It blocks all signals and sleeps on a semaphore, so that hooks and signal handlers, which take no lock, can wake it.
+ * It blocks all signals and sleeps on a futex, so that hooks and signal handlers, which take no lock, can wake it.
  * It is stopped before a fork, because os.fork warns of a second thread from 3.12 on.
  *
  * `lock` is held to start or stop the thread, and from before a fork until after it. An event does not wait for it
@@ -10,7 +10,6 @@
 #pragma once
 
 #include <pthread.h>
-#include <semaphore.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -20,8 +19,8 @@ typedef struct sm_worker {
     void (*work)(struct sm_worker *worker, uintptr_t number);
     uint64_t patience_ns; /* limit on waiting for its end, or 0 for none */
     pthread_mutex_t lock;
-    sem_t wake;          /* created once and never destroyed */
-    bool ready;          /* `wake` exists; guarded by the GIL */
+    uint32_t wake;       /* atomic; 1 from a wake until the next sleep, which it ends */
+    bool ready;          /* it has a place; guarded by the GIL */
     uintptr_t place;     /* index among all workers, once it is ready */
     uint64_t not_before; /* monotonic ns before which sm_worker_want starts nothing; guarded by `lock` */
     uintptr_t current;   /* atomic, written with `lock`: number of the active run, or 0 */
@@ -33,7 +32,7 @@ typedef struct sm_worker {
 
 #define SM_WORKER(WORK, PATIENCE_NS) {.work = (WORK), .patience_ns = (PATIENCE_NS), .lock = PTHREAD_MUTEX_INITIALIZER}
 
-bool sm_worker_init(sm_worker *worker); /* before all else; false if the system gives no semaphore */
+bool sm_worker_init(sm_worker *worker); /* before all else; false if there are too many */
 
 /* For the thread itself: return true while this run may continue; sleep until a monotonic time in ns, or until woken.
  */

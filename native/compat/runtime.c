@@ -6,6 +6,7 @@
 #endif
 #include "compat/runtime.h"
 
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -100,7 +101,7 @@ static PyObject **find_callbacks(void) {
 }
 
 void sm_wake_for_pending_calls(void) {
-    __atomic_store_n(&PyInterpreterState_Main()->ceval.eval_breaker._value, 1, __ATOMIC_RELEASE);
+    atomic_store_explicit(&PyInterpreterState_Main()->ceval.eval_breaker._value, 1, memory_order_release);
 }
 #else
 static const interpreter_list *find_list(void) {
@@ -126,12 +127,12 @@ void sm_wake_for_pending_calls(void) {}
 #if SM_WAKING_STOPS_OTHERS
 void sm_stop_waking_for_pending_calls(void) {
     struct _ceval_state *ceval = &PyInterpreterState_Main()->ceval;
-    __atomic_store_n(&ceval->eval_breaker._value, 0, __ATOMIC_SEQ_CST);
+    atomic_store(&ceval->eval_breaker._value, 0);
     /* Preserve requests of others, even those made just now. */
-    if (__atomic_load_n(&ceval->gil_drop_request._value, __ATOMIC_SEQ_CST) != 0 ||
-        __atomic_load_n(&_PyRuntime.ceval.signals_pending._value, __ATOMIC_SEQ_CST) != 0 ||
+    if (atomic_load(&ceval->gil_drop_request._value) != 0 ||
+        atomic_load(&_PyRuntime.ceval.signals_pending._value) != 0 ||
         __atomic_load_n(&ceval->pending.async_exc, __ATOMIC_SEQ_CST) != 0)
-        __atomic_store_n(&ceval->eval_breaker._value, 1, __ATOMIC_SEQ_CST);
+        atomic_store(&ceval->eval_breaker._value, 1);
 }
 #else
 void sm_stop_waking_for_pending_calls(void) {}

@@ -240,7 +240,7 @@ typedef struct {
 /* Guard: the GIL, and the engine's lock for what the flush worker reads. */
 extern sm_engine_state sm_engine;
 extern PyThreadState sm_no_tstate; /* stands for a state that is gone */
-extern __thread sm_thread *sm_this_thread __attribute__((tls_model("initial-exec")));
+extern SM_FAST_TLS sm_thread *sm_this_thread;
 
 /* Return the thread of the current event, or NULL to ignore it. entering: the running frame is not on the path yet. */
 sm_thread *sm_engine_thread_here(bool entering);
@@ -261,7 +261,7 @@ void sm_engine_repair(sm_thread *thread, bool entering);
 /* Take the engine's lock, which is recursive. No common event takes it. */
 void sm_engine_lock(void);
 void sm_engine_unlock(void);
-void sm_engine_lock_renew(void); /* in a forked child, which lacks its holder */
+void sm_engine_lock_renew(void); /* at the start, and in a forked child, which lacks its holder */
 
 static inline bool sm_engine_keeps_time(void) {
     return sm_main.pairs[0].recorder->clock != NULL && sm_main.settings.timing != SM_TIMING_NONE;

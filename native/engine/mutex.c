@@ -3,7 +3,7 @@
 
 #include "engine/engine.h"
 
-static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+static pthread_mutex_t lock;
 
 void sm_engine_lock(void) {
     pthread_mutex_lock(&lock);
@@ -14,5 +14,9 @@ void sm_engine_unlock(void) {
 }
 
 void sm_engine_lock_renew(void) {
-    lock = (pthread_mutex_t)PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+    pthread_mutexattr_t recursive;
+    (void)pthread_mutexattr_init(&recursive);
+    (void)pthread_mutexattr_settype(&recursive, PTHREAD_MUTEX_RECURSIVE);
+    (void)pthread_mutex_init(&lock, &recursive);
+    (void)pthread_mutexattr_destroy(&recursive);
 }

@@ -31,6 +31,7 @@ int sm_engine_init(void) {
     static bool done = false;
     if (done)
         return 0;
+    sm_engine_lock_renew();
     if (sm_functions_init() < 0 || sm_threads_init() < 0)
         return -1;
     sm_waits_init();

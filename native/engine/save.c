@@ -22,9 +22,8 @@ static sm_about about(const sm_recording *recording) {
 }
 
 bool sm_engine_open(sm_recording *recording, sm_output *output, sm_writer *writer, bool whole) {
-    static const char *const clocks[] = {"tsc", "monotonic", "simulated"};
     char clock[256];
-    snprintf(clock, sizeof clock, "%s: %s", clocks[sm_engine.clock.kind], sm_engine.clock.reason);
+    snprintf(clock, sizeof clock, "%s: %s", sm_clock_name(&sm_engine.clock), sm_engine.clock.reason);
     sm_about of = about(recording);
     of.clock = recording == &sm_main ? clock : NULL;
     return sm_output_open(output, writer, whole, &of);

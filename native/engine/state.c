@@ -9,7 +9,7 @@ PyThreadState sm_no_tstate; /* never changed. Its chunk is NULL, never SM_NO_CHU
 /* Never changed, so that any thread may read it. */
 static sm_thread no_thread = {.tstate = &sm_no_tstate, .chunk = SM_NO_CHUNK};
 
-__thread sm_thread *sm_this_thread __attribute__((tls_model("initial-exec"))) = &no_thread;
+SM_FAST_TLS sm_thread *sm_this_thread = &no_thread;
 
 void sm_engine_hold(sm_thread *thread, bool on) {
     SM_EACH_PAIR (&sm_main, pair) {

@@ -226,7 +226,7 @@ static sm_thread *new_thread(PyThreadState *tstate) {
  * gone. So the recorders use a copy until the next one. */
 static sm_thread *late_thread(sm_thread *thread, const PyThreadState *tstate, bool entering) {
     const sm_thread_states *states = sm_main.pairs[0].recorder->threads;
-    static __thread PyThreadState copy __attribute__((tls_model("initial-exec")));
+    static SM_FAST_TLS PyThreadState copy;
     sm_engine_lock();
     bool goes_on = thread->late || states == NULL || states->step(thread, SM_THREAD_GOES_ON);
     copy = *tstate;

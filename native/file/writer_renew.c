@@ -11,11 +11,12 @@
  * doubled. */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/random.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/random.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -181,7 +182,7 @@ static char *temporary_name(const char *path) {
     char *name = sm_malloc(folder + NAME_ROOM);
     uint64_t random = 0;
     if (name != NULL) {
-        (void)!getrandom(&random, sizeof random, GRND_NONBLOCK); /* if it fails, O_EXCL still protects */
+        (void)syscall(SYS_getrandom, &random, sizeof random, GRND_NONBLOCK); /* if it fails, O_EXCL still protects */
         memcpy(name, path, folder);
         snprintf(name + folder, NAME_ROOM, "/.seismo-%ld-%016llx.part", (long)getpid(), (unsigned long long)random);
     }

@@ -41,9 +41,9 @@ static struct {
     uint64_t taken, failed, serials;
 } slot;
 
-static __thread struct {
+static SM_FAST_TLS struct {
     bool inside, received;
-} here __attribute__((tls_model("initial-exec")));
+} here;
 
 static int64_t now_ns(void) {
     return (int64_t)sm_monotonic_ns();

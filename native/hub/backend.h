@@ -68,7 +68,7 @@ typedef struct {
 
 extern sm_hub_state sm_hub;
 extern sm_hook_thread sm_hook_no_thread; /* stands for a thread without a record */
-extern __thread sm_hook_thread *sm_hook_this __attribute__((tls_model("initial-exec")));
+extern SM_FAST_TLS sm_hook_thread *sm_hook_this;
 
 /* Return the code object's record, decided for all tools, or NULL if out of memory. Preserves the current exception. */
 sm_hook_code *sm_hub_decide(PyCodeObject *code, PyObject *globals);

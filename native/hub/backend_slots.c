@@ -107,7 +107,7 @@ typedef struct {
     PyObject *exception;
     uint64_t changes; /* sm_hub.changes then: a tool added since has missed it */
 } raised;
-static __thread raised last_raised __attribute__((tls_model("initial-exec")));
+static SM_FAST_TLS raised last_raised;
 
 static inline PyObject *take_raised(const PyFrameObject *frame) {
     raised last = last_raised;

@@ -22,7 +22,7 @@
 
 sm_hub_state sm_hub;
 sm_hook_thread sm_hook_no_thread;
-__thread sm_hook_thread *sm_hook_this __attribute__((tls_model("initial-exec"))) = &sm_hook_no_thread;
+SM_FAST_TLS sm_hook_thread *sm_hook_this = &sm_hook_no_thread;
 
 static PyThreadState gone; /* sm_tool.only of a thread that has ended */
 

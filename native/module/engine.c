@@ -311,9 +311,9 @@ static PyObject *engine_after_fork(PyObject *Py_UNUSED(module), PyObject *args) 
 }
 
 static PyObject *clock_facts(const sm_clock *clock) {
-    static const char *const names[] = {"tsc", "monotonic", "simulated"};
-    return Py_BuildValue("{sssssdsd}", "name", names[clock->kind], "reason", clock->reason, "cost_ns",
-                         sm_clock_ns(clock, clock->read_ticks), "ns_per_tick", clock->ns_per_tick);
+    return Py_BuildValue("{sssssdsdsd}", "name", sm_clock_name(clock), "reason", clock->reason, "cost_ns",
+                         sm_clock_ns(clock, clock->read_ticks), "ns_per_tick", clock->ns_per_tick, "step_ns",
+                         sm_clock_ns(clock, clock->step_ticks));
 }
 
 static PyObject *engine_write(PyObject *Py_UNUSED(module), PyObject *args) {

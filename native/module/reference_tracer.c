@@ -19,7 +19,7 @@ typedef struct {
 
 static PyObject *names[4]; /* owned; the names of events by number, and "lost" */
 
-static __thread bool delivering_here __attribute__((tls_model("initial-exec")));
+static SM_FAST_TLS bool delivering_here;
 
 static tracer *tracer_of(sm_reference_tool *tool) {
     return (tracer *)((char *)tool - offsetof(tracer, tool));

@@ -143,10 +143,6 @@ static const sm_monitoring_callbacks starts_callbacks = {{starts_start, starts_r
 
 /* ---- lines ---- */
 
-SM_INLINE bool line_by_depth(sm_thread *thread, const void *code, const void *frame, int number) {
-    return sm_lines_line(thread, code, frame, number, SM_LINES_BY_DEPTH);
-}
-
 SM_INLINE bool line_by_ends(sm_thread *thread, const void *code, const void *frame, int number) {
     return sm_lines_line(thread, code, frame, number, SM_LINES_BY_ENDS);
 }
@@ -155,6 +151,10 @@ SM_INLINE bool line_by_ends(sm_thread *thread, const void *code, const void *fra
 static const sm_lines_receiver lines_by_ends = {.line = line_by_ends, LINES_RECEIVER};
 
 #if SM_HAS_MONITORING
+SM_INLINE bool line_by_depth(sm_thread *thread, const void *code, const void *frame, int number) {
+    return sm_lines_line(thread, code, frame, number, SM_LINES_BY_DEPTH);
+}
+
 static const sm_lines_receiver lines_by_depth = {.line = line_by_depth, LINES_RECEIVER};
 
 #define LINES_OF(receiver)                                                                                             \

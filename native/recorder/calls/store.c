@@ -215,6 +215,7 @@ sm_node *sm_node_new(sm_tree_thread *tree, sm_node *parent, const void *key, sm_
     __atomic_store_n(&chunk->used, chunk->used + 1, __ATOMIC_RELEASE);
     if (parent != NULL)
         __atomic_store_n(&sm_tree.nodes, sm_tree.nodes + 1, __ATOMIC_RELEASE);
+    __atomic_thread_fence(__ATOMIC_RELEASE); /* events pass the node on to the sampler by plain stores */
     return node;
 }
 

@@ -108,6 +108,7 @@ static sm_line *new_line(sm_line_table *table, int number) {
     line->number = number;
     line->id = sm_lines.lines_count++;
     __atomic_store_n(&block->used, block->used + 1, __ATOMIC_RELEASE);
+    __atomic_thread_fence(__ATOMIC_RELEASE); /* events pass the line on to the sampler by plain stores */
     return line;
 }
 

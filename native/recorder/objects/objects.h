@@ -138,7 +138,7 @@ typedef struct {
     uint32_t span;  /* low bits of the running span's number, or 0 */
     struct sm_objects_span *running;
 } sm_objects_thread;
-extern __thread sm_objects_thread sm_objects_here __attribute__((tls_model("initial-exec")));
+extern SM_FAST_TLS sm_objects_thread sm_objects_here;
 
 /* Take back the last birth, of an object that the program did not make. With the GIL, outside events. */
 void sm_objects_unborn(const PyObject *object);

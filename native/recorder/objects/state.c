@@ -7,7 +7,7 @@ sm_objects_state sm_objects;
 sm_objects_hot_state sm_objects_hot;
 sm_objects_passed_state sm_objects_passed;
 
-__thread sm_objects_thread sm_objects_here __attribute__((tls_model("initial-exec")));
+SM_FAST_TLS sm_objects_thread sm_objects_here;
 
 void sm_objects_set_rare(void) {
     sm_reference_set_quiet(sm_objects_passed.busy || sm_objects_passed.quiet > 0 || sm_objects_passed.list != NULL ||

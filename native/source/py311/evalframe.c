@@ -18,7 +18,7 @@ _PyFrameEvalFunction sm_evalframe_in_use = NULL, sm_evalframe_below = NULL;
 bool sm_evalframe_on = false;
 
 #define UNKNOWN_FLOOR ((char *)UINTPTR_MAX)
-__thread char *sm_evalframe_floor __attribute__((tls_model("initial-exec"))) = UNKNOWN_FLOOR;
+SM_FAST_TLS char *sm_evalframe_floor = UNKNOWN_FLOOR;
 
 static bool escaped = false; /* the profile function has replaced this source */
 

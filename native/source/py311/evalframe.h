@@ -10,7 +10,7 @@
 
 extern _PyFrameEvalFunction sm_evalframe_in_use, sm_evalframe_below; /* our function, and the previous one */
 extern bool sm_evalframe_on;
-extern __thread char *sm_evalframe_floor __attribute__((tls_model("initial-exec")));
+extern SM_FAST_TLS char *sm_evalframe_floor;
 
 bool sm_evalframe_is_deep(const char *here);    /* true near the end of the C stack; the first call finds the floor */
 bool sm_evalframe_deep(char *here);             /* like is_deep; if true, switches to the profile function */

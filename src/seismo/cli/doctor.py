@@ -345,7 +345,8 @@ def _show(facts: dict[str, Any]) -> None:
     if facts["clock"]:
         clock = facts["clock"]
         lines += ["", "Clock"]
-        _row(lines, str(clock["name"]), f"{clock['cost_ns']:.1f} ns a read: {clock['reason']}", width)
+        ticks = f"{1e3 / clock['ns_per_tick']:,.0f} MHz in steps of at most {clock['step_ns']:.1f} ns"
+        _row(lines, clock["name"], f"{clock['cost_ns']:.1f} ns a read, {ticks}: {clock['reason']}", width)
         _row(lines, "waiting", _waits(facts["waits"]), width)
     if facts["start"]:
         start = facts["start"]

@@ -1,0 +1,55 @@
+"""Install wheels where they would run, and try them: each interpreter on standard input takes its wheel from dist.
+
+Standard input has a line for each interpreter, as for tools/matrix.py; --here takes this one. A new virtual environment
+gets the wheel by pip, and tools/try_wheel.py runs there, with a search path that has no compiler and no other program.
+"""
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from requirements import requirements
+
+ROOT = Path(__file__).resolve().parents[1]
+PLACES = ROOT / "build" / "wheels" / "installed"
+
+
+def try_wheel(label: str, command: list[str], dist: Path) -> bool:
+    """Install the wheel for an interpreter and try it. Return True if all went well."""
+    place = PLACES / label
+    python = str(place / "bin" / "python")
+    pip = [python, "-m", "pip", "install", "-q", "--disable-pip-version-check", "--only-binary", ":all:"]
+    steps = [
+        [command[-1], "-m", "venv", str(place)],
+        [*pip, *requirements()],
+        [*pip, "--no-index", "--no-deps", "--find-links", str(dist), "seismo"],  # pip picks the wheel
+        ["/usr/bin/env", "-i", "PATH=/nowhere", f"HOME={place}", python, "-I", str(ROOT / "tools" / "try_wheel.py")],
+    ]
+    shutil.rmtree(place, ignore_errors=True)
+    print(f"== {label}", flush=True)
+    began = time.monotonic()
+    failed = any(subprocess.run([*command[:-1], *step], cwd=ROOT, check=False).returncode != 0 for step in steps)
+    print(f"== {label}: {'FAILED' if failed else 'passed'} after {time.monotonic() - began:.0f} s", flush=True)
+    return not failed
+
+
+def main() -> int:
+    """Try the wheels. Return 1 if one failed."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--here", action="store_true", help="this interpreter only")
+    parser.add_argument("dist", type=Path, help="the folder with the wheels")
+    args = parser.parse_args()
+    for name in [name for name in os.environ if name.startswith(("SEISMO", "PYTHON"))]:
+        del os.environ[name]
+    lines = [f"here {sys.executable}"] if args.here else sys.stdin.read().splitlines()
+    passed = [try_wheel(label, command, args.dist.resolve()) for label, *command in map(str.split, lines)]
+    print(f"{sum(passed)} passed, {len(passed) - sum(passed)} failed")
+    return 0 if passed and all(passed) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
