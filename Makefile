@@ -73,9 +73,9 @@ test: $(VENV)/.ready  ## the tests on the machine's python3, but what is left to
 	.venv-engines/bin/python -m pip install -q --disable-pip-version-check -r .venv-engines/requirements.txt
 	@touch $@
 
-engines: .venv-engines/.ready  ## the tests of merging datasets on Dask, Spark (needs Java 17) and Ray
+engines: .venv-engines/.ready  ## the tests of datasets and recordings on Dask, Spark (needs Java 17) and Ray
 	@command -v java >/dev/null || echo "Spark: NOT RUN: there is no Java here (apt-get install default-jre-headless)."
-	.venv-engines/bin/python -m pytest -q --timeout 240 tests/dataset/engines
+	.venv-engines/bin/python -m pytest -q --timeout 240 tests/dataset/engines tests/engines
 
 # --- the rest -------------------------------------------------------------------------------------------------------
 
