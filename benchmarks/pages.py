@@ -239,16 +239,16 @@ def write_tables(label: str) -> None:
     head = [
         f"# Measured on Python {label}",
         "These are the tables that `benchmarks/run_all.py` wrote for this interpreter.",
-        "[performance.md](../performance.md) explains how they are measured and read, and on which machine.",
+        "[performance.md](../performance.md) explains what each measures, how they are read, and on which machine.",
     ]
     parts = [head[0], "\n".join(head[1:])]
-    for name, what in BENCHMARKS.items():
+    for name in BENCHMARKS:
         text = section(old, name)
         document = load(label, name)
         if document:
             text = f"{document['text']}\n\n{document['method'][0].upper()}{document['method'][1:]}."
         if text:
-            parts += [f"## {name}.py", f"This benchmark measures {what}.", marked(name, text)]
+            parts += [f"## {name}.py", marked(name, text)]
     path.parent.mkdir(exist_ok=True)
     path.write_text("\n\n".join(parts) + "\n")
 
