@@ -33,7 +33,7 @@ static const sm_known_recorder *choose_recorder(const char *name) {
     return NULL;
 }
 
-/* Take the name of a recorder for its recording (PyArg_Parse). */
+/* Convert the name of a recorder to its recording (an "O&" converter of PyArg_Parse). */
 static int as_recording(PyObject *name, void *to) {
     const char *text = PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : NULL;
     const sm_known_recorder *known = text != NULL ? choose_recorder(text) : NULL;
@@ -126,8 +126,8 @@ static int check_options(const start_options *given, sm_settings *settings) {
     return why_not != NULL ? -1 : 0;
 }
 
-/* Choose who records: the one that was asked for, or for call paths of objects the call tree and that. Return how many
- * there are, or -1 with an exception set. */
+/* Choose the recorders: the given one, and before it the call tree if objects are recorded by call path. Return their
+ * number, or -1 with an exception set. */
 static int choose_recorders(const start_options *given, const sm_known_recorder *known[SM_MOST_PAIRS]) {
     int count = 0;
     if (given->paths && strcmp(given->recorder, sm_objects_recorder.name) == 0)

@@ -1,6 +1,6 @@
 /* Copy contexts from the recording's file to one that is to replace it (file/writer_renew.c): they are not in memory.
  *
- * Those of the same name were merged under one number; here the rows of the same context and the same places are, too.
+ * Contexts of the same name have one number by now, and rows of the same context and the same places become one.
  * Reading takes several times the file's size in memory, briefly, while events continue. If the old file lacks contexts
  * that it was given, for example because it was cut, it is not rewritten. */
 #include <errno.h>
@@ -77,7 +77,7 @@ static uint8_t *bytes_of(const sm_writer *writer, size_t *size) {
 
 bool sm_cover_carry_contexts(sm_output *fresh, const sm_output *old) {
     uint32_t contexts = sm_cover_store.contexts_saved;
-    if (contexts == 0) /* nothing is read of the old file, so it may be cut or gone */
+    if (contexts == 0) /* The old file is not read, so it does not matter whether it was cut. */
         return true;
     int saved_errno = errno;
     size_t size;
