@@ -95,7 +95,7 @@ def test_words_too_many_and_too_few(seismo, recording):
     )
     assert "unexpected argument 'zsh'\n        usage: seismo completion " in seismo("completion", "bash", "zsh").stderr
     done = seismo("merge", "-o", "out.seismo")
-    assert done.stderr.startswith("seismo: the following arguments are required: FILE\n        usage: seismo merge ")
+    assert done.stderr == "seismo: the following arguments are required: FILE\n        see: seismo merge --help\n"
     done = seismo("merge", "out.seismo", recording, recording)
     assert (
         done.stderr == "seismo: the recording to write is not named\n        -o names it: seismo merge -o OUT FILE...\n"
