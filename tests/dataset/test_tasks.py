@@ -10,9 +10,9 @@ import pytest
 pytest.importorskip("duckdb", reason="datasets need DuckDB")
 pytest.importorskip("pyarrow", reason="datasets need PyArrow")
 
-from seismo.dataset import Dataset, append  # noqa: E402
-from seismo.plugins.cluster import task_recording  # noqa: E402
-from seismo.plugins.cluster.task_recording import TaskRecording, note  # noqa: E402
+from seismo.dataset import Dataset, append
+from seismo.plugins.cluster import task_recording
+from seismo.plugins.cluster.task_recording import TaskRecording, note
 
 
 def leaf(number):
