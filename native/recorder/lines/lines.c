@@ -73,12 +73,13 @@ static const sm_line_entry *find_running(sm_thread *thread) {
     return NULL;
 }
 
+/* Return the number of the running entry, from 1, since the entries may be moved before the look is added. */
 static void *current(const sm_timing *timing) {
     sm_thread *thread = sm_thread_of(timing);
-    const sm_line_entry *entry = find_running(thread);
+    const sm_line_entry *entries = sm_lines_of(thread)->entries, *entry = find_running(thread);
     if (entry != NULL && entry->line == NULL)
-        entry = sm_lines_of(thread)->entries;
-    return entry != NULL && entry->line != NULL ? (void *)(uintptr_t)entry : NULL;
+        entry = entries;
+    return entry != NULL && entry->line != NULL ? (void *)(uintptr_t)(entry - entries + 1) : NULL;
 }
 
 static void add_own(sm_line *line, const sm_look *look) {
@@ -100,9 +101,10 @@ static double without_probes(const sm_line *line, uint64_t ran) {
 
 static void add(sm_timing *timing, void *of, const sm_look *look) {
     const sm_lines_thread *state = sm_lines_of(sm_thread_of(timing));
-    const sm_line_entry *entry = of;
-    sm_line *line = entry->line;
-    if (line == NULL || entry < state->entries || entry >= state->entries + state->size)
+    uintptr_t place = (uintptr_t)of - 1;
+    const sm_line_entry *entry = place < state->size ? &state->entries[place] : NULL;
+    sm_line *line = entry != NULL ? entry->line : NULL;
+    if (line == NULL)
         return;
     uint64_t number = ++sm_lines.looks;
     double ran = without_probes(line, look->ran), off = (double)look->off.all;
