@@ -1,6 +1,7 @@
 """Recordings to append, and the command in this process."""
 
 import contextlib
+import os
 import random
 
 import pytest
@@ -41,6 +42,50 @@ def calls(seed, pid=None, paths=40, functions=12, start=None, waits=True, host="
             )
     b.loss("late-thread", some.randint(1, 4))
     return b.build({"recorder": "calltree", "seismo": "0.1.0"})
+
+
+def coverage(seed):
+    some = random.Random(seed)
+    b = Builder()
+    b.process(seed, start_ns=seed)
+    for number in sorted(some.sample(range(6), 4)):
+        function = b.function("m", f"f{number}", "m.py", 100 * number)
+        lines = [
+            b.line(function, line, some.randint(1, 5), sampled=2, sampled_ns=50, sampled_sq=9.0)
+            for line in some.sample(range(90), 70)
+        ]
+        arcs = [b.arc(function, line, line + 1, some.randint(1, 5)) for line in some.sample(range(90), 9)]
+        b.branch(function, 4, kind=1, line=3, end_line=3, fell=some.randint(0, 9), jumped=2)
+        b.context(f"test {some.randint(0, 3)} {number}", some.sample(lines, 30), some.sample(arcs, 3))
+    b.source("m.py", "/src/m.py", 10, 20, 30)
+    return b.build({"recorder": "coverage"})
+
+
+@pytest.fixture
+def covered():
+    """coverage(seed): a recording of coverage."""
+    return coverage
+
+
+@pytest.fixture
+def tasks(tmp_path):
+    """A recording of this process, and append(): its end, with the dataset that it is in."""
+    from seismo.dataset import append
+    from seismo.plugins.cluster.task_recording import TaskRecording
+
+    recording = TaskRecording(tmp_path / "parts")
+    recording.start()
+
+    def end():
+        recording.stop()
+        files = sorted(os.listdir(tmp_path / "parts"))
+        found = append(tmp_path / "runs", [tmp_path / "parts" / name for name in files], {"run": "1"})
+        assert all(one.added for one in found)
+        return tmp_path / "runs"
+
+    recording.append = end
+    yield recording
+    recording.stop()
 
 
 @pytest.fixture

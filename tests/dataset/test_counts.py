@@ -1,7 +1,5 @@
 """The sum of a dataset has exactly the counts of a merge of the same recordings."""
 
-import random
-
 import pytest
 from objects_made import drawn
 
@@ -94,24 +92,7 @@ def test_errors_of_chance_add_up_as_squares_and_shared_ones_as_they_are(tmp_path
     )
 
 
-def covered(seed):
-    some = random.Random(seed)
-    b = Builder()
-    b.process(seed, start_ns=seed)
-    for number in sorted(some.sample(range(6), 4)):
-        function = b.function("m", f"f{number}", "m.py", 100 * number)
-        lines = [
-            b.line(function, line, some.randint(1, 5), sampled=2, sampled_ns=50, sampled_sq=9.0)
-            for line in some.sample(range(90), 70)
-        ]
-        arcs = [b.arc(function, line, line + 1, some.randint(1, 5)) for line in some.sample(range(90), 9)]
-        b.branch(function, 4, kind=1, line=3, end_line=3, fell=some.randint(0, 9), jumped=2)
-        b.context(f"test {some.randint(0, 3)} {number}", some.sample(lines, 30), some.sample(arcs, 3))
-    b.source("m.py", "/src/m.py", 10, 20, 30)
-    return b.build({"recorder": "coverage"})
-
-
-def test_lines_branches_and_contexts_are_those_of_a_merge(tmp_path):
+def test_lines_branches_and_contexts_are_those_of_a_merge(covered, tmp_path):
     parts = [covered(seed) for seed in range(4)]
     found, whole = summed(tmp_path, parts), merge(parts)
     assert found.kind == "coverage"

@@ -12,7 +12,7 @@ pytest.importorskip("pyarrow", reason="datasets need PyArrow")
 
 from seismo.dataset import Dataset, append
 from seismo.plugins.cluster import task_recording
-from seismo.plugins.cluster.task_recording import TaskRecording, note
+from seismo.plugins.cluster.task_recording import note
 
 
 def leaf(number):
@@ -35,24 +35,6 @@ async def work_async(count):
 
 def labels(name, attempt=0, **more):
     return {"task": name, "attempt": str(attempt), **more}
-
-
-@pytest.fixture
-def tasks(tmp_path):
-    """A recording of this process, and append(): its end, with the dataset that it is in."""
-    recording = TaskRecording(tmp_path / "parts")
-    recording.start()
-
-    def end():
-        recording.stop()
-        files = sorted(os.listdir(tmp_path / "parts"))
-        found = append(tmp_path / "runs", [tmp_path / "parts" / name for name in files], {"run": "1"})
-        assert all(one.added for one in found)
-        return tmp_path / "runs"
-
-    recording.append = end
-    yield recording
-    recording.stop()
 
 
 def leaves(dataset):

@@ -125,7 +125,7 @@ class _Sum:
         sums = [sum_of(name, code) for name, code in columns]
         if self._summed is not None:
             given = {"partial": self._partial(table, columns)}
-            source, rows = f"partial{self._dataset.counted(table)}", f"sum({ROWS})"
+            source, rows = f"partial{self._dataset.without_superseded(table)}", f"sum({ROWS})"
             sums = [_sum_of_partial(name, code) for name, code in columns]
         if table in UNITED:
             sums[[name for name, _ in columns].index("flags")] = (
@@ -141,7 +141,7 @@ class _Sum:
         while True:
             reduction = Reduction(
                 self._dataset.files(table),
-                [*SUMMED[table], *flags, *(["process"] if self._dataset.counted(table) else [])],
+                [*SUMMED[table], *flags, *(["process"] if self._dataset.without_superseded(table) else [])],
                 [name for name, code in summed if code not in (D, F)],
                 [name for name, code in summed if code in (D, F)],
                 self._dataset.rows(f"select count(*) from {table}")[0][0],

@@ -165,7 +165,7 @@ class Dataset:
             found[name] = f"select {', '.join(nothing)} where false"
             if files:
                 found[name] = f"select {', '.join(typed)} from read_parquet([{files}])"
-            found[name] += self.counted(name) if files else ""
+            found[name] += self.without_superseded(name) if files else ""
             if name == "functions":  # several files may have the same one
                 one = (f"any_value({column}) as {column}" for column, _ in columns[1:-1])
                 found[name] = (
@@ -173,7 +173,7 @@ class Dataset:
                 )
         return found
 
-    def counted(self, table: str) -> str:
+    def without_superseded(self, table: str) -> str:
         """Return the SQL condition that leaves out attempts of the same task, or ""."""
         if not self.superseded or table not in _OF_PROCESSES:
             return ""

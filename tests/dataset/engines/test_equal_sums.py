@@ -1,7 +1,6 @@
 """Every engine adds up a dataset to the same rows, and its counts are those of a merge of the recordings."""
 
 import math
-import random
 
 import pytest
 from objects_made import drawn
@@ -17,21 +16,8 @@ from seismo.dataset.schema import SHARED, TABLES, D, F  # noqa: E402
 from seismo.errors import RecordingError, UsageError  # noqa: E402
 
 
-def covered(seed):
-    some = random.Random(seed)
-    b = Builder()
-    b.process(seed, start_ns=seed)
-    for number in sorted(some.sample(range(6), 4)):
-        function = b.function("m", f"f{number}", "m.py", 100 * number)
-        lines = [
-            b.line(function, line, some.randint(1, 5), sampled=2, sampled_ns=50, sampled_sq=9.0)
-            for line in some.sample(range(90), 70)
-        ]
-        arcs = [b.arc(function, line, line + 1, some.randint(1, 5)) for line in some.sample(range(90), 9)]
-        b.branch(function, 4, kind=1, line=3, end_line=3, fell=some.randint(0, 9), jumped=2)
-        b.context(f"test {some.randint(0, 3)} {number}", some.sample(lines, 30), some.sample(arcs, 3))
-    b.source("m.py", "/src/m.py", 10, 20, 30)
-    return b.build({"recorder": "coverage"})
+def work():
+    return [abs(number) for number in range(3)]
 
 
 def rows_of(folder):
@@ -88,13 +74,21 @@ def test_calls(make, tmp_path, engine):
     assert direct.functions["own_error_ns"].tolist() == pytest.approx(found.functions["own_error_ns"].tolist())
 
 
-def test_lines_branches_and_contexts(tmp_path, engine):
+def test_lines_branches_and_contexts(covered, tmp_path, engine):
     parts = [covered(seed) for seed in range(4)]
     append(tmp_path / "ds", parts)
     found, whole = check_equal(tmp_path / "ds", engine, tmp_path), merge(parts)
     for name in ("lines", "arcs", "branches", "sources", "contexts"):
         assert list(getattr(found, name)) == list(getattr(whole, name)), name
     assert set(found.context_rows()) == set(whole.context_rows())
+
+
+def test_only_the_attempts_that_count(tasks, tmp_path, engine):
+    for attempt in (1, 2, 3):
+        tasks.run({"task": "retried", "attempt": str(attempt)}, work)
+    tasks.run({"task": "other", "attempt": "1"}, work)
+    found = check_equal(tasks.append(), engine, tmp_path)
+    assert counts_of(found)["work"][0] == 2
 
 
 def test_objects(tmp_path, engine):
@@ -163,7 +157,7 @@ def test_merge_command(make, seismo, tmp_path, engine):
         compact(dataset, tmp_path / "other", "duck")
 
 
-def test_kinds_are_not_mixed(make, tmp_path, engine):
+def test_kinds_are_not_mixed(make, covered, tmp_path, engine):
     append(tmp_path / "ds", [make(1), covered(1)])
     with Dataset(tmp_path / "ds") as dataset, pytest.raises(RecordingError, match="cannot be merged"):
         compact(dataset, tmp_path / "sum", engine)
