@@ -9,7 +9,7 @@ import pytest
 
 import seismo
 from seismo.model import read
-from seismo.report.calls.trace import write_trace
+from seismo.report.calls.text import write_trace
 from seismo.report.paper import Paper
 
 PROGRAM = """
@@ -68,8 +68,8 @@ def test_a_report_says_so(traced):
     recording, _, folder = traced
     report = partial(children.seismo, "report", "x.seismo", cwd=folder)
     text = report().stdout
-    assert "garbage collector" in text
-    assert "longest imports" in text
+    assert "Garbage collector" in text
+    assert "Longest imports" in text
     pause = recording.calls.pauses[-1]
     around = f"{pause.start_ns}ns"
     text = report("--around", around).stdout
@@ -103,7 +103,7 @@ def test_a_report_of_a_long_trace_says_so_too(traced, monkeypatch, killed):
     monkeypatch.setattr("seismo.model.trace.calls.Calls.sums", None)
     text = io.StringIO()
     write_trace(Paper(text, 80), long)
-    assert "longest calls" in text.getvalue()
+    assert "Longest calls" in text.getvalue()
     assert "importlib._bootstrap" not in text.getvalue()  # five frames to each import, which has a list of its own
-    assert "garbage collector" in text.getvalue()
-    assert "longest imports" in text.getvalue()
+    assert "Garbage collector" in text.getvalue()
+    assert "Longest imports" in text.getvalue()

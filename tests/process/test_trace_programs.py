@@ -113,4 +113,4 @@ def test_traces_that_do_not_belong_together_are_one_recording_all_the_same(tmp_p
     assert len(parts) == 3
     children.seismo("merge", "-o", "all.seismo", *parts, cwd=tmp_path)
     assert "agrees" in children.seismo("info", "--verify", "all.seismo", cwd=tmp_path).stdout
-    assert "longest calls" in children.seismo("report", "all.seismo", cwd=tmp_path).stdout
+    assert "Longest calls" in children.seismo("report", "all.seismo", cwd=tmp_path).stdout

@@ -42,8 +42,7 @@ class Calls(Kind):
 
     def report(self, paper: Paper, recording: Recording, options: Options) -> int:
         from seismo.report.calls.options import view
-        from seismo.report.calls.text import chosen_threads, write_report
-        from seismo.report.calls.trace import write_trace
+        from seismo.report.calls.text import chosen_threads, write_report, write_trace
         from seismo.report.facts import header, write_notes
 
         if options.around:
@@ -56,7 +55,7 @@ class Calls(Kind):
             return 0
         write_report(paper, recording, view(options, self.order(options.sort or "own", "--sort"), recording))
         if not (options.tree or options.callers or options.callees):
-            write_trace(paper, recording)
+            write_trace(paper, recording, sys.maxsize if options.all else options.limit)
         write_notes(paper, header(recording, paper.signs))
         return 0
 

@@ -120,9 +120,9 @@ def story(recording: Recording, file: str, most: int, options: Options) -> Story
     sections.append(_functions(functions, rows, most, modules))
     sections.append(_blocks(functions, rows))
     if recording.calls:
-        from seismo.report.calls.story_trace import sections as of_trace
+        from seismo.report.calls import trace
 
-        sections += of_trace(recording, functions, most)
+        sections += trace.sections(recording, functions, min(most, trace.LONGEST))
     if len(recording.threads) > 1:
         sections.append(_threads(recording, most))
     _steps(steps, recording, functions, rows, by, watch)

@@ -1,4 +1,4 @@
-"""The report on a terminal or a pipe: a line about the run, the call tree, the functions, and the notes."""
+"""The report on a terminal or a pipe: a line about the run, the call tree, the functions, and what a trace has."""
 
 from __future__ import annotations
 
@@ -8,21 +8,28 @@ from typing import TYPE_CHECKING
 from seismo.errors import UsageError
 from seismo.escape import printable
 from seismo.model.idle_threads import without_idle
+from seismo.model.recording import UNENDED
+from seismo.model.trace.process_clocks import difference_ns, hosts
 from seismo.report import words as text
+from seismo.report.calls import trace
 from seismo.report.calls.callers_and_callees import find_functions, write_callees, write_callers
 from seismo.report.calls.facts import opening
-from seismo.report.calls.functions import USUAL, write_functions
+from seismo.report.calls.functions import USUAL, FunctionCells, write_functions
 from seismo.report.calls.imports import with_imports_as_one
+from seismo.report.calls.story import Functions
 from seismo.report.calls.tree import Limits, write_tree
-from seismo.report.facts import is_watch, thread_count, write_opening
+from seismo.report.calls.window import END, write_window
+from seismo.report.facts import is_watch, thread_count, unended, write_opening
 from seismo.report.shown_functions import Modules
+from seismo.report.tables import write_table
 from seismo.report.waiting import ELAPSED, known_waits
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from seismo.model import Recording
-    from seismo.report.paper import Paper
+    from seismo.report.paper import Paper, Span
+    from seismo.report.story import Row
 
 
 @dataclass
@@ -76,6 +83,44 @@ def write_report(paper: Paper, recording: Recording, view: View) -> None:
         table = shown.functions if view.limits.imports else with_imports_as_one(shown)
         tree = shown.tree if view.order == "primitive" else None
         write_functions(paper, table, view.order, view.modules, view.limit, view.columns, tree, view.times, known)
+
+
+def write_trace(paper: Paper, recording: Recording, most: int | None = None) -> None:
+    """Write the sections of a trace; nothing for other recordings. most: rows of each, or None for the usual number."""
+    if not recording.calls:
+        return
+    functions = Functions(recording, FunctionCells(recording.functions, paper.signs))
+
+    def about(row: Row, room: int) -> list[Span]:
+        ended = f"  {row.data['ended']}" if row.data.get("ended") else ""
+        shown = text.shorten(row.cells[-1], max(12, room - text.cells(ended)), paper.signs)
+        return [(shown, "name"), (ended, "quiet")]
+
+    for section in trace.sections(recording, functions, most or trace.LONGEST, paper.signs):
+        write_table(paper, section, about)
+    for problem in trace.problems(recording):
+        paper.line((problem, "warning"))
+    _write_hosts(paper, recording)
+    if unended(paper.signs, ("", recording)):
+        paper.line()
+        write_window(paper, recording, END, threads=_without_end(recording))
+
+
+def _without_end(recording: Recording) -> set[int]:
+    """Return the threads of processes whose end is missing, as after a merge; empty if no process is named."""
+    names = {row.detail for row in recording.losses if row.kind == UNENDED}
+    processes = {row.id for row in recording.processes if f"process {row.pid}" in names}
+    return {row.id for row in recording.threads if row.process in processes}
+
+
+def _write_hosts(paper: Paper, recording: Recording) -> None:
+    """Write how much the clocks of several systems may differ."""
+    systems = hosts(recording)
+    for host in systems[1:]:
+        bound = difference_ns(systems[0], host)
+        bound_words = f"by up to {text.duration(bound, paper.signs)}" if bound else "by an unknown time"
+        names = f"{printable(systems[0].name)} and {printable(host.name)}"
+        paper.line((f"clocks: those of {names} may differ {bound_words}", "warning"))
 
 
 def thread_names(recording: Recording, threads: Sequence[int]) -> str:

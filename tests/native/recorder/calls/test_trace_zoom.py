@@ -11,7 +11,7 @@ from journals import levels_of, payloads, recorded, sums
 from recorded import Image
 
 import seismo
-from seismo.report.calls.trace import write_trace
+from seismo.report.calls.text import write_trace
 from seismo.report.paper import Paper
 
 PROGRAM = """
@@ -87,7 +87,7 @@ def test_the_longest_calls_are_noted(tmp_path, monkeypatch):
     monkeypatch.setattr("seismo.model.trace.calls.Calls.sums", None)
     short = io.StringIO()
     write_trace(Paper(short, 80), seismo.open(path))
-    assert "longest calls" in short.getvalue()
+    assert "Longest calls" in short.getvalue()
     assert "main" in short.getvalue()
 
 
