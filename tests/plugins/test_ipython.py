@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 recorded = pytest.mark.skipif(
     sys.version_info < (3, 13, 3) or not getattr(sys, "_is_gil_enabled", bool)(),
-    reason="births and deaths of objects are told since CPython 3.13.3",
+    reason="births and deaths of objects are reported since CPython 3.13.3",
 )
 
 DEFINITION = """\

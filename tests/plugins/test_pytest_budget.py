@@ -208,7 +208,7 @@ def test_lines_and_calls_without_a_pattern_name_their_places(run):
     )
 
 
-@pytest.mark.skipif(not BIRTHS, reason="births and deaths of objects are told since CPython 3.13.3")
+@pytest.mark.skipif(not BIRTHS, reason="births and deaths of objects are reported since CPython 3.13.3")
 def test_births(run):
     source = """
 made = []

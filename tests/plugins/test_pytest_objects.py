@@ -17,7 +17,7 @@ pytest_plugins = ["pytester"]
 
 OPTIONS = ["-p", "no:cacheprovider", "-p", PLUGIN, "-p", "no:xdist", "-W", "error"]
 CAN = sys.version_info >= (3, 13, 3) and not sysconfig.get_config_var("Py_GIL_DISABLED")
-recorded = pytest.mark.skipif(not CAN, reason="births and deaths of objects are told since CPython 3.13.3")
+recorded = pytest.mark.skipif(not CAN, reason="births and deaths of objects are reported since CPython 3.13.3")
 
 HEAD = """
 import pytest
@@ -521,7 +521,7 @@ def test_fixture(seismo_objects):
 )
 def test_where_objects_cannot_be_recorded(run, monkeypatch, ini, counts):
     if CAN:
-        monkeypatch.setattr(recorder, "why_not", lambda: "they are told since CPython 3.13.3")
+        monkeypatch.setattr(recorder, "why_not", lambda: "they are reported since CPython 3.13.3")
     done = run(UNAVAILABLE, **ini)
     done.assert_outcomes(**counts)
     said = done.stdout.str()

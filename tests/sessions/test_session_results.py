@@ -14,7 +14,7 @@ from seismo.errors import UsageError
 
 births = pytest.mark.skipif(
     sys.version_info < (3, 13, 3) or not getattr(sys, "_is_gil_enabled", bool)(),
-    reason="births and deaths of objects are told since CPython 3.13.3",
+    reason="births and deaths of objects are reported since CPython 3.13.3",
 )
 KINDS = ["profile", "lines", "cover", pytest.param("objects", marks=births)]
 # What each shows of fib: its function, its line, its file, what it makes.
