@@ -4,7 +4,7 @@ Standard input has a line for each: a label, then the command that runs the inte
 of its own under .venvs-matrix; whole output goes to LABEL.log there. What each of them runs:
 
 - the newest release runs all tests but what is the same on any Python (`ONCE`);
-- other releases run all but that, what is plain Python (`ANY_PYTHON`), and the combinations that `crossed` adds;
+- other releases run all but that, what is plain Python (`ANY_PYTHON`), and what is marked `matrix`;
 - an older release of a version that is there in a newer one runs what a patch changes (`PATCH_TESTS`);
 - the version that this script runs on runs the sources and the engine (`CORE_TESTS`), and what is marked `matrix` but
   for `ANY_PYTHON`: `make test` has run all else on it, and only the build is another;
@@ -111,7 +111,7 @@ ANY_PYTHON = {
     "tests/coverage/test_unusual_sources.py": "is about where sources are",
     "tests/native/clock/test_waits.py": "is about what the kernel says",
     "tests/process/test_bad_input.py": "is about messages",
-    "tests/process/test_idle.py": "is about when the core's own thread writes the file; it waits for no event of Python",
+    "tests/process/test_idle.py": "is about when a thread of the core writes the file, which waits for no event",
     "tests/process/test_output.py": "is about who may read and write the file",
     "tests/process/test_trace_disturbed.py": "is about the system's clocks, and about what happens to the file",
     "tests/plugins/test_ipython.py": "is about cells and pages; tests/sessions holds what is recorded",
@@ -136,14 +136,15 @@ STATISTICS = [
     "tests/native/estimate/test_estimate.py::test_functions_errors_hold_the_truth_in_19_of_20",
     "tests/native/recorder/calls/test_time.py::test_stated_error_holds",
 ]
-# Under the sanitizers memory is not what it is; the others are about messages and warnings.
+# Under the sanitizers memory is not what it is, and a million paths take minutes; the others are about messages and
+# warnings, or start and end recordings as other tests of recorded processes do, in other places of Python code.
 NOT_SANITIZED += [
     *STATISTICS,
+    *(f"tests/process/test_{name}.py" for name in ("bad_input", "broken_for_good", "interrupts", "starts", "unseen")),
+    "tests/process/test_idle.py::test_a_write_of_a_million_paths_costs_what_has_changed",
     "tests/model/test_streaming_merge.py::test_memory_does_not_grow_with_the_number_of_recordings",
     "tests/model/test_streaming_merge.py::test_memory_of_what_stands_side_by_side_does_not_grow_with_the_number_of_recordings",
     "tests/model/test_streaming_merge.py::test_memory_of_a_merge_of_coverage_does_not_grow_with_the_number_of_recordings",
-    "tests/process/test_bad_input.py",
-    "tests/process/test_unseen.py::test_pytest_warns_of_nothing",
 ]
 # What `make test` leaves out, wholly or in part.
 MARKED = re.compile(r"mark\.(matrix|crossed)\b")
@@ -279,7 +280,7 @@ def sanitizer_libraries(prefix: list[str]) -> str:
     return " ".join(path for path in paths if os.path.isabs(path))
 
 
-def suite(*names: str, workers: int = 1, marks: str = "not timing and not combination") -> list[str]:
+def suite(*names: str, workers: int = 1, marks: str = "not timing and not matrix") -> list[str]:
     """Return the words after the interpreter's that run the tests of some folders or files, which may have stars."""
     missing = [name for name in (*names, *ONCE, *ANY_PYTHON) if not any(ROOT.glob(name))]
     if missing:
@@ -309,7 +310,7 @@ def selected(label: str, labels: list[str]) -> list[list[str]]:
         names = [path.relative_to(ROOT).as_posix() for path in files]
         elsewhere = tuple(path if path.endswith(".py") else f"{path}/" for path in (*CORE_TESTS, *ANY_PYTHON))
         others = [name for name in names if not name.startswith(elsewhere)]
-        core = [*suite(*CORE_TESTS), *(f"--ignore={path}" for path in ONCE)]
+        core = [*suite(*CORE_TESTS, marks="not timing"), *(f"--ignore={path}" for path in ONCE)]
         return [core, suite(*others, marks="matrix and not timing")]
     elif newest[version(label)] != label:
         work = suite(*PATCH_TESTS)

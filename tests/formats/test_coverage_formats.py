@@ -426,8 +426,6 @@ def test_without_coverage_a_hint_says_so(branches, monkeypatch):
     assert "pip install 'seismo[coverage]'" in str(error.value)
 
 
-
-
 def test_damage_is_an_error_and_no_crash(branches):
     for name in READABLE:
         for data in damaged(branches.written(name), 120):

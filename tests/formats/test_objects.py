@@ -238,8 +238,6 @@ def test_nothing_is_written():
     SPEEDSCOPE.validate(json.loads(written(nothing, "speedscope")))
 
 
-
-
 def test_damage_is_an_error_and_no_crash(tmp_path):
     path = tmp_path / "damaged.json"
     for data in samples.damaged(written(drawn(5), "json").encode(), 300):

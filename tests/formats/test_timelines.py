@@ -276,8 +276,6 @@ def test_other_tools_timelines_are_refused_by_name_and_by_content(name, tmp_path
             assert str(path) in str(error.value)
 
 
-
-
 def test_chrome_takes_no_spans_of_two_processes_for_one():
     """Each process numbers its spans: the viewer takes an `id` for the same thing in all of them, a local `id2` not."""
     tree, p = journal_made.lone()
