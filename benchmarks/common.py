@@ -22,6 +22,7 @@ import sysconfig
 import tarfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from statistics import median
@@ -48,6 +49,40 @@ def here_tag() -> str:
 def load_floor() -> ModuleType:
     """Return the extension of floor/floor.c, compiled on first use. Raise RuntimeError if it does not compile."""
     return load_extension("floor_hook", HERE / "floor" / "floor.c")
+
+
+STARTS = ("PY_START", "PY_RESUME", "PY_UNWIND", "PY_THROW")
+MONITORED = {
+    "starts": STARTS,
+    "monitoring": (*STARTS, "PY_RETURN", "PY_YIELD"),
+    "monitoring-c": (*STARTS, "PY_RETURN", "PY_YIELD", "CALL", "C_RETURN", "C_RAISE"),
+    "line": ("LINE",),
+}
+
+
+def empty_hook(name: str) -> tuple[Case, Case]:
+    """Return the functions that install and remove an empty hook: one of MONITORED (from 3.12 on) or of floor.c."""
+    floor, monitoring = load_floor(), getattr(sys, "monitoring", None)
+    if monitoring is None or name not in MONITORED:
+        return partial(floor.start, name), floor.stop
+    tools: list[int] = []
+
+    def start() -> None:
+        tools.append(next(tool for tool in (2, 3, 4, 5, 0, 1) if monitoring.get_tool(tool) is None))
+        monitoring.use_tool_id(tools[0], "empty hook")
+        register(floor.callback)
+        monitoring.set_events(tools[0], sum(getattr(monitoring.events, event) for event in MONITORED[name]))
+
+    def register(callback: object) -> None:
+        for event in MONITORED[name]:
+            monitoring.register_callback(tools[0], getattr(monitoring.events, event), callback)
+
+    def stop() -> None:
+        monitoring.set_events(tools[0], 0)
+        register(None)
+        monitoring.free_tool_id(tools.pop())
+
+    return start, stop
 
 
 def load_extension(name: str, source: Path, *headers: Path) -> ModuleType:

@@ -17,11 +17,10 @@ import sys
 import tempfile
 import time
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from common import Case, added, finish, geomean, load_floor, number, progress, summary, table, timed, unrest
+from common import Case, added, empty_hook, finish, geomean, number, progress, summary, table, timed, unrest
 
 if TYPE_CHECKING:
     import argparse
@@ -105,8 +104,7 @@ def bare() -> Tool:
 
 def empty(name: str, base: str = "") -> Tool:
     """Return one of HOOKS."""
-    floor = load_floor()
-    return Tool(partial(floor.start, HOOKS[name]), floor.stop, base)
+    return Tool(*empty_hook(HOOKS[name]), base)
 
 
 def trace0(base: str, rounds: int) -> dict[str, Tool]:

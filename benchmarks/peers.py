@@ -31,9 +31,9 @@ def main() -> None:
         runpy.run_path(sys.argv[0], run_name="__main__")
 
     if what in ("line", "references"):
-        from common import load_floor
+        from common import empty_hook
 
-        load_floor().start(what)
+        empty_hook(what)[0]()
         run()
     elif what == "tracemalloc":
         tracemalloc.start(1)

@@ -7,7 +7,6 @@ the tool has one:
   profile, trace  seismo profile and trace, Python functions; trace every: with --timing every
   ... auto        the same with default options
   trace0          trace0.Tracer to a file, if it is installed; Python functions
-  VizTracer       viztracer.VizTracer, if it is installed, at most a million events; Python and C functions
 
 A turn is: start, one untimed run of the body, REPEATS timed runs, stop. Times are processor time of the thread that
 runs the body. The CPU time of all threads, including the journal's writer, covers the whole turn with the end of the
@@ -20,7 +19,6 @@ bounds of start times, median and 99th percentile, of the calls in running code 
 from __future__ import annotations
 
 import gc
-import importlib.util
 import math
 import os
 import struct
@@ -59,21 +57,6 @@ class Traced(Tool):
         super().__init__(start, stop, base)
 
 
-def viztracer() -> dict[str, Tool]:
-    """Return VizTracer, which keeps its latest trace in memory, or nothing if it is not installed."""
-    if not importlib.util.find_spec("viztracer"):
-        return {}
-    import viztracer  # type: ignore[import-not-found]
-
-    tracer = viztracer.VizTracer(verbose=0, tracer_entries=1_000_000)
-
-    def stop() -> None:
-        tracer.stop()
-        tracer.clear()
-
-    return {"VizTracer": Tool(tracer.start, stop, "profile auto", rounds=1)}
-
-
 def tools(path: Path) -> dict[str, Tool]:
     """Return all tools that this interpreter supports, in the order of their turns."""
     core = load_core()
@@ -86,7 +69,6 @@ def tools(path: Path) -> dict[str, Tool]:
         "profile auto": Traced(path, core, "floor", "auto"),
         "trace auto": Traced(path, core, "profile auto", "auto", journal=True),
         **trace0("floor", 1_000_000),
-        **viztracer(),
     }
 
 

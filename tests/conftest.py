@@ -34,7 +34,6 @@ def pytest_collection_modifyitems(items):
             first = firsts.setdefault(item.function, item.callspec.params)
             if sum(value != first[name] for name, value in item.callspec.params.items()) > 1:
                 item.add_marker("matrix")
-                item.add_marker("combination")
 
 
 def pytest_collection_finish():

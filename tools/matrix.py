@@ -4,11 +4,10 @@ Standard input has a line for each: a label, then the command that runs the inte
 of its own under .venvs-matrix; whole output goes to LABEL.log there. What each of them runs:
 
 - the newest release runs all tests but what is the same on any Python (`ONCE`);
-- other releases run all but that, what is plain Python (`ANY_PYTHON`), and the combinations that `crossed` adds;
-- an older release of a version that is there in a newer one runs what records (`RECORDING_TESTS`): what a patch changes
-  is met there;
-- the version that this script runs on runs the sources and the engine (`CORE_TESTS`), and what is marked `matrix`:
-  `make test` has run all else on it, and only the build is another;
+- other releases run all but that, what is plain Python (`ANY_PYTHON`), and what is marked `matrix`;
+- an older release of a version that is there in a newer one runs what a patch changes (`PATCH_TESTS`);
+- the version that this script runs on runs the sources and the engine (`CORE_TESTS`), and what is marked `matrix` but
+  for `ANY_PYTHON`: `make test` has run all else on it, and only the build is another;
 - debug builds (labels that end in "debug"), which are slow and whose asserts are on, run what touches the interpreter's
   structures (`SOURCE_TESTS`), and the newest of them all that is native.
 
@@ -48,6 +47,13 @@ CORE_ROOMS = ["base", "code", "compat", "engine", "recorder/calls", "hooks", "so
 CORE_TESTS = [*(f"tests/native/{room}" for room in CORE_ROOMS), "tests/parity"]
 # What an interpreter's asserts are about: what its hooks and our probes do to its structures.
 SOURCE_TESTS = ["tests/native/code", "tests/native/compat", "tests/native/hooks", "tests/native/source", "tests/parity"]
+# What a patch release changes: what its hooks report, what its frames and code are like, and CPython's own tests of
+# hooks and of cProfile, which it brings along.
+PATCH_TESTS = [
+    *SOURCE_TESTS,
+    *(f"tests/{name}" for name in ("native/clock", "native/recorder", "native/hub", "hooks", "cprofile", "coverage")),
+    *(f"tests/process/test_{name}.py" for name in ("processes", "programs", "same", "unseen")),
+]
 # What no interpreter does differently, and why: `make test` runs it on the machine's own (and `make matrix` there what
 # is marked `matrix` of it), and nobody else does.
 ONCE = {
@@ -74,13 +80,15 @@ ONCE = {
     "tests/native/recorder/coverage/test_allocation.py": "as tests/native/engine/test_allocation.py",
     "tests/native/recorder/objects/test_allocation.py": "as tests/native/engine/test_allocation.py",
     "tests/native/trace": "as tests/native/file",
+    "tests/query": "asks finished recordings, by DuckDB; tests/cli/test_query.py asks on the newest",
     "tests/report/story": "tells finished recordings, in plain Python",
 }
 # What is the same, too, unless a version prints, sorts or warns in another way: so the newest runs it as well.
 ANY_PYTHON = {
     "tests/docs": "shows what the other tests hold",
     "tests/report": "makes text and pages of finished recordings, in plain Python",
-    "tests/query": "asks finished recordings, by DuckDB",
+    "tests/check/test_check_command.py": "is about options, files and revisions; tests/native holds what is counted",
+    "tests/dataset": "adds up finished recordings, by DuckDB and Arrow",
     "tests/view": "serves and shows recordings; tests/process/test_idle.py holds what is in those that go on",
     "tests/cli/test_query.py": "is about options and tables",
     "tests/cli/test_color.py": "is about what is printed",
@@ -102,6 +110,10 @@ ANY_PYTHON = {
     "tests/coverage/test_settings.py": "reads coverage.py's settings",
     "tests/coverage/test_unusual_sources.py": "is about where sources are",
     "tests/native/clock/test_waits.py": "is about what the kernel says",
+    "tests/process/test_bad_input.py": "is about messages",
+    "tests/process/test_idle.py": "is about when a thread of the core writes the file, which waits for no event",
+    "tests/process/test_output.py": "is about who may read and write the file",
+    "tests/process/test_trace_disturbed.py": "is about the system's clocks, and about what happens to the file",
     "tests/plugins/test_ipython.py": "is about cells and pages; tests/sessions holds what is recorded",
     "tests/plugins/test_pytest_cover.py": "is about pytest, which is the same one everywhere",
     "tests/plugins/test_pytest_budget.py": "is about pytest; tests/check/test_check_command.py holds what is counted",
@@ -124,14 +136,15 @@ STATISTICS = [
     "tests/native/estimate/test_estimate.py::test_functions_errors_hold_the_truth_in_19_of_20",
     "tests/native/recorder/calls/test_time.py::test_stated_error_holds",
 ]
-# Under the sanitizers memory is not what it is; the others are about messages and warnings.
+# Under the sanitizers memory is not what it is, and a million paths take minutes; the others are about messages and
+# warnings, or start and end recordings as other tests of recorded processes do, in other places of Python code.
 NOT_SANITIZED += [
     *STATISTICS,
+    *(f"tests/process/test_{name}.py" for name in ("bad_input", "broken_for_good", "interrupts", "starts", "unseen")),
+    "tests/process/test_idle.py::test_a_write_of_a_million_paths_costs_what_has_changed",
     "tests/model/test_streaming_merge.py::test_memory_does_not_grow_with_the_number_of_recordings",
     "tests/model/test_streaming_merge.py::test_memory_of_what_stands_side_by_side_does_not_grow_with_the_number_of_recordings",
     "tests/model/test_streaming_merge.py::test_memory_of_a_merge_of_coverage_does_not_grow_with_the_number_of_recordings",
-    "tests/process/test_bad_input.py",
-    "tests/process/test_unseen.py::test_pytest_warns_of_nothing",
 ]
 # What `make test` leaves out, wholly or in part.
 MARKED = re.compile(r"mark\.(matrix|crossed)\b")
@@ -267,7 +280,7 @@ def sanitizer_libraries(prefix: list[str]) -> str:
     return " ".join(path for path in paths if os.path.isabs(path))
 
 
-def suite(*names: str, workers: int = 1, marks: str = "not timing and not combination") -> list[str]:
+def suite(*names: str, workers: int = 1, marks: str = "not timing and not matrix") -> list[str]:
     """Return the words after the interpreter's that run the tests of some folders or files, which may have stars."""
     missing = [name for name in (*names, *ONCE, *ANY_PYTHON) if not any(ROOT.glob(name))]
     if missing:
@@ -295,11 +308,12 @@ def selected(label: str, labels: list[str]) -> list[list[str]]:
     elif version(label) == "{}.{}".format(*sys.version_info):
         files = [path for path in ROOT.glob("tests/**/test_*.py") if MARKED.search(path.read_text(encoding="utf-8"))]
         names = [path.relative_to(ROOT).as_posix() for path in files]
-        others = [name for name in names if not name.startswith(tuple(f"{path}/" for path in CORE_TESTS))]
-        core = [*suite(*CORE_TESTS), *(f"--ignore={path}" for path in ONCE)]
+        elsewhere = tuple(path if path.endswith(".py") else f"{path}/" for path in (*CORE_TESTS, *ANY_PYTHON))
+        others = [name for name in names if not name.startswith(elsewhere)]
+        core = [*suite(*CORE_TESTS, marks="not timing"), *(f"--ignore={path}" for path in ONCE)]
         return [core, suite(*others, marks="matrix and not timing")]
     elif newest[version(label)] != label:
-        work = suite(*RECORDING_TESTS)
+        work = suite(*PATCH_TESTS)
     else:
         work = suite("tests")
     return [[*work, *(f"--ignore={path}" for path in (*ONCE, *ANY_PYTHON))]]

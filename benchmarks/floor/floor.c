@@ -5,14 +5,13 @@
  *
  *   profile       PyEval_SetProfile: calls and returns of Python and C functions, this thread
  *   evalframe     PEP 523: every Python frame goes through a function that only calls the default evaluator
- *   monitoring    sys.monitoring: PY_START PY_RETURN PY_YIELD PY_RESUME PY_UNWIND PY_THROW
- *   monitoring-c  the same and CALL C_RETURN C_RAISE
- *   line          LINE of sys.monitoring in all code, on 3.11 PyEval_SetTrace: lines, this thread
+ *   line          PyEval_SetTrace: lines, this thread (3.11)
  *   references    PyRefTracer: objects made and destroyed (3.13 and later)
  *   count         the same, and counts them: what a time is divided by to be one of an event
  *
- * The callbacks of sys.monitoring are instances of a static type with vectorcall, the cheapest callable there is: no
- * argument tuple, no method object. They are called through the same few instructions as any recorder's.
+ * `callback` is for events of sys.monitoring, which common.py registers it for. It is the instance of a static type
+ * with vectorcall, the cheapest callable there is: no argument tuple, no method object. It is called through the same
+ * few instructions as any recorder's.
  */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -59,87 +58,7 @@ static PyTypeObject callback_type = {
     .tp_call = PyVectorcall_Call,
 };
 
-static const char *const event_names[] = {"PY_RETURN", "PY_YIELD", "PY_START", "PY_RESUME", "PY_UNWIND",
-                                          "PY_THROW",  "CALL",     "C_RETURN", "C_RAISE",   "LINE"};
-enum { EVENTS = Py_ARRAY_LENGTH(event_names) };
-
-/* The events of a hook: some that stand together in event_names. */
-typedef struct {
-    const char *hook;
-    int first, end;
-} selection;
-
-static const selection selections[] = {
-    {"monitoring", 0, 6}, {"monitoring-c", 0, 9}, {"starts", 2, 6}, {"line", 9, EVENTS}};
-static callback callbacks[EVENTS];
-static int tool = -1;
-
-static PyObject *monitoring_module(void) {
-    PyObject *sys = PyImport_ImportModule("sys");
-    PyObject *module = sys ? PyObject_GetAttrString(sys, "monitoring") : NULL;
-    Py_XDECREF(sys);
-    return module;
-}
-
-/* The bit of one event, or -1 with an exception. Their numbers differ between versions, so they are asked for by name.
- */
-static long event_bit(PyObject *monitoring, const char *name) {
-    PyObject *events = PyObject_GetAttrString(monitoring, "events");
-    PyObject *value = events ? PyObject_GetAttrString(events, name) : NULL;
-    long bit = value ? PyLong_AsLong(value) : -1;
-    Py_XDECREF(value);
-    Py_XDECREF(events);
-    return bit;
-}
-
-static int discard(PyObject *result) {
-    Py_XDECREF(result);
-    return result ? 0 : -1;
-}
-
-static int claim_tool(PyObject *monitoring) {
-    static const int order[] = {2, 3, 4, 5, 0, 1};
-    for (size_t i = 0; i < Py_ARRAY_LENGTH(order); i++) {
-        if (discard(PyObject_CallMethod(monitoring, "use_tool_id", "is", order[i], "empty hook")) == 0) {
-            return order[i];
-        }
-        PyErr_Clear();
-    }
-    PyErr_SetString(PyExc_RuntimeError, "no free sys.monitoring tool id");
-    return -1;
-}
-
-static int monitor(PyObject *monitoring, const selection *chosen) {
-    tool = claim_tool(monitoring);
-    if (tool < 0) {
-        return -1;
-    }
-    long all = 0;
-    for (int i = chosen->first; i < chosen->end; i++) {
-        long bit = event_bit(monitoring, event_names[i]);
-        if (bit < 0 || discard(PyObject_CallMethod(monitoring, "register_callback", "ilO", tool, bit,
-                                                   (PyObject *)&callbacks[i])) < 0) {
-            return -1;
-        }
-        all |= bit;
-    }
-    return discard(PyObject_CallMethod(monitoring, "set_events", "il", tool, all));
-}
-
-static int unmonitor(PyObject *monitoring) {
-    if (discard(PyObject_CallMethod(monitoring, "set_events", "ii", tool, 0)) < 0) {
-        return -1;
-    }
-    for (int i = 0; i < EVENTS; i++) {
-        long bit = event_bit(monitoring, event_names[i]);
-        if (bit < 0 || discard(PyObject_CallMethod(monitoring, "register_callback", "ilO", tool, bit, Py_None)) < 0) {
-            return -1;
-        }
-    }
-    int freed = discard(PyObject_CallMethod(monitoring, "free_tool_id", "i", tool));
-    tool = -1;
-    return freed;
-}
+static callback the_callback;
 
 #else
 
@@ -172,20 +91,7 @@ static PyObject *start(PyObject *module, PyObject *arg) {
         return PyRefTracer_SetTracer(count_reference, NULL) < 0 ? NULL : Py_NewRef(Py_None);
     }
 #endif
-#if PY_VERSION_HEX >= 0x030C0000
-    for (size_t i = 0; i < Py_ARRAY_LENGTH(selections); i++) {
-        if (strcmp(hook, selections[i].hook) != 0) {
-            continue;
-        }
-        PyObject *monitoring = monitoring_module();
-        int failed = !monitoring || monitor(monitoring, &selections[i]) < 0;
-        Py_XDECREF(monitoring);
-        if (failed) {
-            return NULL;
-        }
-        Py_RETURN_NONE;
-    }
-#else
+#if PY_VERSION_HEX < 0x030C0000
     if (strcmp(hook, "line") == 0) {
         PyEval_SetTrace(empty_trace, NULL);
         Py_RETURN_NONE;
@@ -208,16 +114,7 @@ static PyObject *stop(PyObject *module, PyObject *unused) {
         return NULL;
     }
 #endif
-#if PY_VERSION_HEX >= 0x030C0000
-    if (tool >= 0) {
-        PyObject *monitoring = monitoring_module();
-        int failed = !monitoring || unmonitor(monitoring) < 0;
-        Py_XDECREF(monitoring);
-        if (failed) {
-            return NULL;
-        }
-    }
-#else
+#if PY_VERSION_HEX < 0x030C0000
     PyEval_SetTrace(NULL, NULL);
     _PyInterpreterState_SetEvalFrameFunc(PyInterpreterState_Get(), _PyEval_EvalFrameDefault);
 #endif
@@ -246,14 +143,13 @@ static struct PyModuleDef definition = {
 };
 
 PyMODINIT_FUNC PyInit_floor_hook(void) {
+    PyObject *module = PyModule_Create(&definition);
 #if PY_VERSION_HEX >= 0x030C0000
-    if (PyType_Ready(&callback_type) < 0) {
+    the_callback.call = empty_callback;
+    if (!module || PyType_Ready(&callback_type) < 0 ||
+        PyModule_AddObjectRef(module, "callback", PyObject_Init((PyObject *)&the_callback, &callback_type)) < 0) {
         return NULL;
     }
-    for (int i = 0; i < EVENTS; i++) {
-        (void)PyObject_Init((PyObject *)&callbacks[i], &callback_type);
-        callbacks[i].call = empty_callback;
-    }
 #endif
-    return PyModule_Create(&definition);
+    return module;
 }

@@ -19,7 +19,6 @@ MODULES = [
 PROGRAMS = {
     "branching": ["*/branching.py"],
     "raises": ["*/raises.py"],
-    "finals": ["*/finals.py"],
     "withs": ["*/withs.py"],
     "asynchronous": ["*/asynchronous.py", "*/asyncio/*.py"],
     "library": ["*/covered/library.py", "*/json/*.py", "*/tomllib/*.py", "*/string/*.py", *MODULES],

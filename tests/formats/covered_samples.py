@@ -94,7 +94,6 @@ PROGRAM = textwrap.dedent(
     same()
     '''
 )
-HOSTILE = 'def f():  # </script><b>&amp;"\n    return "\\x1b[31m\u202e"\n\n\nif f() == "<i>":\n    f()\n'
 
 
 def covered(folder, *, branch, contexts=(), programs=None):

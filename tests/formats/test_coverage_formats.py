@@ -426,23 +426,6 @@ def test_without_coverage_a_hint_says_so(branches, monkeypatch):
     assert "pip install 'seismo[coverage]'" in str(error.value)
 
 
-def test_hostile_names_do_no_harm(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    name = 'a"b<&>\u202e;,\x1b[31m.py'
-    monkeypatch.setattr(formats.coverage_base.os.path, "isfile", lambda path: True)
-    case = Case(tmp_path, True, ("\x1b[0m</script>", "x"), {name: samples.HOSTILE})
-    for format_ in NAMES:
-        data = case.written(format_)
-        if format_ != "coverage":
-            text = data.decode()
-            assert not any((ord(char) < 32 and char != "\n") or char == "\u202e" for char in text)
-            assert "</script>" not in text or format_ == "annotate"
-        if formats.by_name(format_).reader:
-            (ran,) = formats.coverage_base.files_of(formats.by_name(format_).reader(data))
-            assert ran.path == str(tmp_path / name)
-    case.session.get_data().close(force=True)
-
-
 def test_damage_is_an_error_and_no_crash(branches):
     for name in READABLE:
         for data in damaged(branches.written(name), 120):

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from seismo.formats.call_graph import SPREAD, CallGraphs, Cost, Graph, _cut, _parts, into_tree
+from seismo.formats.call_graph import SPREAD, CallGraphs, Cost, Graph, into_tree
 from seismo.formats.call_trees import CallTrees
 from seismo.formats.function_names import Frame
 from seismo.model import Builder
@@ -45,21 +45,6 @@ def test_the_walk_enters_and_leaves_each_node_once(recording):
                 assert stack.pop() == ~step
         assert not stack
     assert sorted(entered) == list(range(forest.count))
-
-
-@given(st.integers(0, 2**60), st.lists(st.floats(0, 1e18), min_size=1).filter(lambda weights: sum(weights) > 0))
-def test_parts_add_up(amount, weights):
-    parts = _parts(amount, weights)
-    assert sum(parts) == amount
-    assert len(parts) == len(weights)
-    assert min(parts) >= 0
-
-
-@given(st.lists(st.integers(0, 10**9)), st.integers(0, 10**9))
-def test_cutting_keeps_to_the_bound(amounts, bound):
-    cut = _cut(amounts, bound)
-    assert sum(cut) == min(sum(amounts), bound)
-    assert all(0 <= after <= before for before, after in zip(amounts, cut, strict=True))
 
 
 def build(graph):

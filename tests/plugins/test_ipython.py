@@ -274,7 +274,6 @@ shell = InteractiveShell()
 shell.run_line_magic("load_ext", "seismo")
 shell.run_cell("%seismo profile -q 1")
 """
-    str(Path(seismo.__file__).parents[1])
     children.python("-c", program, env=children.environment(IPYTHONDIR=str(tmp_path / "ipython"), TMPDIR=str(tmp_path)))
     assert [path.name for path in tmp_path.iterdir()] == ["ipython"]
 

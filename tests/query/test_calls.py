@@ -27,7 +27,7 @@ def made(seed, **how):
 @functools.cache
 def long():
     """A trace of some batches, and how many calls it has. Nobody writes to it."""
-    recording, _ = made(9, events=30000, wild=False)
+    recording, _ = made(9, events=12000, wild=False)
     return recording, len(recording.calls.window(limit=ALL).calls)
 
 

@@ -27,8 +27,9 @@ def made(own_ns=1_000_000, name="work"):
     return b.build({"seismo": "0.1.0", "python": "3.12.1"})
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def one():
+    """A database for all that reads: no test may leave a mark on it."""
     with Database([("app", made())]) as database:
         yield database
 
