@@ -7,6 +7,16 @@
 #include "base/alloc.h"
 #include "code/text.h"
 
+const PyMethodDef *sm_shared_new = NULL;
+
+void sm_c_functions_init(void) {
+    PyObject *object_new = PyObject_GetAttrString((PyObject *)&PyBaseObject_Type, "__new__");
+    if (object_new != NULL && PyCFunction_CheckExact(object_new))
+        sm_shared_new = ((PyCFunctionObject *)object_new)->m_ml;
+    Py_XDECREF(object_new);
+    PyErr_Clear();
+}
+
 PyMethodDef *sm_c_method(PyObject *callable) {
     return Py_TYPE(callable) == &PyMethodDescr_Type ? ((PyMethodDescrObject *)callable)->d_method
                                                     : ((PyCFunctionObject *)callable)->m_ml;

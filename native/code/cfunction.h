@@ -4,9 +4,15 @@
 #pragma once
 
 #include <Python.h>
+#include <stdbool.h>
 #include <stddef.h>
 
-#include "code/function.h"
+#include "base/compiler.h"
+
+/* The PyMethodDef that the __new__ of all types share. */
+extern const PyMethodDef *sm_shared_new;
+/* Find it, once per process. No exception is set. */
+void sm_c_functions_init(void);
 
 /* Return true for Cython's functions, which begin like builtin ones unless compiled for the limited API. */
 bool sm_is_cython_function(const PyTypeObject *type);

@@ -18,8 +18,6 @@ typedef struct {
     sm_function *function;
 } c_entry;
 
-const PyMethodDef *sm_shared_new = NULL;
-
 static struct {
     bool ready;
     char *hide;
@@ -34,11 +32,7 @@ static PyObject *name_of_module; /* owned; made early, because hooks may make no
 int sm_functions_init(void) {
     if (functions.ready)
         return 0;
-    PyObject *object_new = PyObject_GetAttrString((PyObject *)&PyBaseObject_Type, "__new__");
-    if (object_new != NULL && PyCFunction_CheckExact(object_new))
-        sm_shared_new = ((PyCFunctionObject *)object_new)->m_ml;
-    Py_XDECREF(object_new);
-    PyErr_Clear();
+    sm_c_functions_init();
     if (name_of_module == NULL && (name_of_module = PyUnicode_InternFromString("__name__")) == NULL)
         return -1;
     functions.ready = true;

@@ -49,8 +49,5 @@ sm_function *sm_function_of_code(PyCodeObject *code, PyObject *globals);
 sm_function *sm_function_of_c(const void *key, PyObject *callable); /* key: see code/cfunction.h */
 sm_function *sm_function_synthetic(const char *name);
 
-/* The PyMethodDef that the __new__ of all types share. */
-extern const PyMethodDef *sm_shared_new;
-
 uint32_t sm_functions_count(void);
 sm_function *sm_function_by_id(uint32_t id);

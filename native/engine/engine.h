@@ -6,8 +6,7 @@
  * (flush.h) reads without the GIL, so some changes need the engine's lock as well: the list of threads, their rows and
  * homes, the output, and recorders' tables that a save reads and that move. Lock order: GIL, engine's lock, sampler's
  * lock. The holder of the engine's lock never waits for the GIL: it runs no Python code and drops no reference. */
-#ifndef SM_ENGINE_ENGINE_H
-#define SM_ENGINE_ENGINE_H
+#pragma once
 
 #include <Python.h>
 #include <pthread.h>
@@ -299,5 +298,3 @@ void sm_engine_announce(sm_thread *thread);
 int sm_engine_find_costs(int (*rehearse)(bool on));
 /* Measure the costs of the probes, with the current clock, pair and settings. */
 int sm_engine_calibrate(int (*rehearse)(bool on));
-
-#endif

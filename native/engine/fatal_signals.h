@@ -1,6 +1,5 @@
 /* The end of a recording when a signal without a handler kills the process (SIGTERM, SIGHUP ...). */
-#ifndef SM_ENGINE_FATAL_SIGNALS_H
-#define SM_ENGINE_FATAL_SIGNALS_H
+#pragma once
 
 typedef enum { SM_FATAL_SIGNAL_RECORDINGS, SM_FATAL_SIGNAL_WATCHES, SM_FATAL_SIGNALS } sm_fatal_signal;
 
@@ -12,5 +11,3 @@ void sm_fatal_signal_want(sm_fatal_signal who, void (*end)(const char *signal_na
 /* Announce that the program is ending a recording, which ends in sm_fatal_signal_want(who, NULL). A signal meanwhile
  * kills the process there, however long that takes. With the GIL. */
 void sm_fatal_signal_begin(void);
-
-#endif

@@ -1,6 +1,5 @@
 /* When and by whom the recording's file is written; flush.c explains it. */
-#ifndef SM_ENGINE_FLUSH_H
-#define SM_ENGINE_FLUSH_H
+#pragma once
 
 #include "engine/engine.h"
 
@@ -20,5 +19,3 @@ void sm_engine_ahead(sm_recording *recording, const char *exit);
 /* Continue in the file behind fd, a copy of the recording's. Return false if it has fewer bytes. */
 bool sm_engine_move(sm_recording *recording, int fd);
 PyObject *sm_engine_snapshot(sm_recording *recording);
-
-#endif

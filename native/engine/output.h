@@ -1,8 +1,7 @@
 /* What every kind of recording has in its tables. A function is written when a row first names it.
  *
  * An output has no guard: the caller keeps other threads away from it. It touches no Python object. */
-#ifndef SM_ENGINE_OUTPUT_H
-#define SM_ENGINE_OUTPUT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -71,5 +70,3 @@ void sm_output_interpreters(sm_output *output, uint64_t count); /* the loss that
 
 /* Write the state of the source files of written Python functions, at the end. folder: of relative names, or NULL. */
 void sm_output_sources(sm_output *output, const char *folder);
-
-#endif

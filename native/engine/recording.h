@@ -1,5 +1,4 @@
-#ifndef SM_ENGINE_RECORDING_H
-#define SM_ENGINE_RECORDING_H
+#pragma once
 
 #include "engine/engine.h"
 
@@ -12,5 +11,3 @@ void sm_engine_poll(const sm_recording *recording);
 void sm_engine_stop(sm_recording *recording, const char *exit);
 /* Discard what the parent recorded, in a forked child. fd: -1 for memory, -2 to record nothing more. */
 int sm_engine_after_fork(sm_recording *recording, int fd, const char *meta);
-
-#endif

@@ -1,7 +1,6 @@
 /* The threads that a recording leaves out: those that already ran at its beginning, except the one that began it.
  * Numbers of threads increase, so two numbers identify them, and the end of a thread needs no action. */
-#ifndef SM_ENGINE_SKIPPED_THREADS_H
-#define SM_ENGINE_SKIPPED_THREADS_H
+#pragma once
 
 #include "compat/compat.h"
 
@@ -24,5 +23,3 @@ static inline bool sm_is_apart(const sm_skipped_threads *apart, const PyThreadSt
     uint64_t number = sm_tstate_id(tstate);
     return number <= apart->last && number != apart->beginner;
 }
-
-#endif

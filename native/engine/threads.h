@@ -1,6 +1,5 @@
 /* The functions of threads*.c for the engine's files. */
-#ifndef SM_ENGINE_THREADS_H
-#define SM_ENGINE_THREADS_H
+#pragma once
 
 #include "engine/engine.h"
 
@@ -43,5 +42,3 @@ uint32_t sm_thread_row(sm_thread *home);
 void sm_threads_sum(uint64_t now); /* the running_ fields of all groups; numbers them */
 const char *sm_group_name(const sm_thread *group, char *text, size_t room);
 void sm_groups_forget(void);
-
-#endif

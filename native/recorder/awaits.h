@@ -3,8 +3,7 @@
  *
  * A coroutine that is dropped while it waits leaves an entry, and its frame's address may be reused, so each entry has
  * its owner. */
-#ifndef SM_RECORDER_AWAITS_H
-#define SM_RECORDER_AWAITS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -18,5 +17,3 @@ bool sm_awaits_begin(sm_awaits *awaits, const void *frame, const void *of, uint6
 /* Remove the entry. Return its time, or 0 if there is none. */
 uint64_t sm_awaits_end(sm_awaits *awaits, const void *frame, const void *of);
 void sm_awaits_free(sm_awaits *awaits);
-
-#endif

@@ -2,8 +2,7 @@
  * frames of Python functions, and the one behind __init__ in the specialised call of a class. It does not count frames
  * that stand for an entry from C. Nor does it count a generator that waits for another one into which an exception is
  * thrown: that links its frame into the stack without running it. */
-#ifndef SM_RECORDER_FRAME_DEPTHS_H
-#define SM_RECORDER_FRAME_DEPTHS_H
+#pragma once
 
 #include "compat/frame.h"
 #include "engine/engine.h"
@@ -17,5 +16,3 @@ bool sm_frame_waits(const sm_frame_head *frame, PyCodeObject *code);
  * frame that is not counted has depth 0. is_at: returns true if the frame is known at that depth. */
 uint32_t *sm_frame_depths(sm_thread *thread, const sm_walked_frame *frames, size_t count,
                           bool (*is_at)(sm_thread *thread, const void *frame, uint32_t depth));
-
-#endif

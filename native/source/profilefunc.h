@@ -1,7 +1,6 @@
 /* The profilefunc source's hook, for a receiver of calls. PyEval_SetProfile reports a generator's first entry and
  * its resumptions as "call", its yields and returns as "return"; code object and instruction distinguish them. */
-#ifndef SM_SOURCE_PROFILEFUNC_H
-#define SM_SOURCE_PROFILEFUNC_H
+#pragma once
 
 #include "code/cfunction.h"
 #include "hooks/py311/thread_slots.h"
@@ -69,5 +68,3 @@ SM_INLINE int sm_profilefunc_event(const sm_calls_receiver *to, PyFrameObject *f
     }
     return 0;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* The reftracer source: objects created and destroyed, from the shared reference tracer to a receiver. */
-#ifndef SM_SOURCE_REFTRACER_H
-#define SM_SOURCE_REFTRACER_H
+#pragma once
 
 #include "hooks/reference_tracer.h"
 #include "source/sources.h"
@@ -43,5 +42,3 @@ SM_INLINE int sm_reftracer_call(const sm_objects_receiver *to, PyObject *object,
         to->rare(object, event);
     return 0;
 }
-
-#endif

@@ -3,8 +3,7 @@
  * A source's callbacks are inline functions of a receiver, which is a constant struct of the recorder's inline
  * functions. module/wiring.c compiles each pair, so that source and recorder are independent without an indirect call
  * per event. */
-#ifndef SM_SOURCE_SOURCES_H
-#define SM_SOURCE_SOURCES_H
+#pragma once
 
 #include "engine/engine.h"
 
@@ -75,5 +74,3 @@ extern Py_tracefunc sm_profilefunc_in_use, sm_tracefunc_in_use;
 extern bool (*sm_tracefunc_wants_in_use)(PyObject *code, PyObject *globals);
 
 uint32_t sm_sites_room(void); /* the size of the table of call sites */
-
-#endif

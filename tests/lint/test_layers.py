@@ -95,11 +95,10 @@ def test_native_file_names_mean_one_thing():
 
 # Files of a room that know each other, each group with its reason; others stand in an order, as rooms do. A .c and a
 # .h file of one name are one thing.
-INNER = "what its files share is in a header of their own, which builds on the one that others see"
 CIRCLES = {
-    frozenset({"code/cfunction", "code/function"}): "a C function is a function, and is named as none other",
-    frozenset({"file/writer", "file/writer_inside"}): INNER,
-    frozenset({"filter/filter", "filter/program"}): INNER,
+    frozenset(
+        {"file/writer", "file/writer_inside"}
+    ): "what its files share is in a header of their own, which builds on the one that others see",
     frozenset({"hub/backend", "hub/hub"}): "the hub starts its backend, which hands it events",
 }
 
@@ -132,7 +131,6 @@ def test_native_files_stand_in_no_other_circle():
 # The same for the functions and data that a file has of another, whatever it includes: the header of a room's own files
 # declares what is in any of them.
 SYMBOL_CIRCLES = {
-    frozenset({"code/cfunction", "code/function"}): "a C function is a function, and is named as none other",
     frozenset({"file/reader", "file/reader_check"}): "what the reader checks may be a problem of the reader's",
     frozenset({"file/writer", "file/writer_renew"}): "the new file has a writer, which takes the old one's place",
     frozenset({"hub/backend_monitoring", "hub/backend_slots", "hub/hub"}): "the hub starts its one backend of the two",

@@ -12,8 +12,7 @@
  *
  * Bounds: Beyond max_paths no node is made. Calls on new paths are counted flat, in one bucket per function under
  * "<folded paths>". A path takes 152 bytes, and its slots in child tables. */
-#ifndef SM_RECORDER_CALLS_CALLTREE_H
-#define SM_RECORDER_CALLS_CALLTREE_H
+#pragma once
 
 #include "recorder/calls/trace.h"
 #include "recorder/calls/tree.h"
@@ -188,5 +187,3 @@ SM_INLINE bool sm_tree_leave(sm_thread *thread, const void *key, sm_leaving how,
     sm_tree_back(thread, node, how, way);
     return true;
 }
-
-#endif

@@ -14,8 +14,7 @@
  *
  * A running C function is in its caller's shadow, with the caller's instruction. It is the parent of what C code calls
  * while the caller is still there. */
-#ifndef SM_RECORDER_CALLS_FRAME_SHADOWS_H
-#define SM_RECORDER_CALLS_FRAME_SHADOWS_H
+#pragma once
 
 #include "compat/frame.h"
 #include "recorder/calls/tree.h"
@@ -84,5 +83,3 @@ void sm_shadows_rebuild(sm_thread *thread, const sm_walked_frame *frames, size_t
 static inline bool sm_from_starts(const sm_tree_thread *tree) {
     return tree->shadows.slots != NULL;
 }
-
-#endif

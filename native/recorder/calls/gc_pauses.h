@@ -1,11 +1,8 @@
 /* The cycle collector's pauses in the journal (hooks/gc_callbacks.h). */
-#ifndef SM_RECORDER_CALLS_GC_PAUSES_H
-#define SM_RECORDER_CALLS_GC_PAUSES_H
+#pragma once
 
 #include "engine/engine.h"
 
 /* Start after the journal, and stop. With the GIL. */
 void sm_pauses_start(void);
 void sm_pauses_stop(void);
-
-#endif

@@ -1,7 +1,6 @@
 /* The fast path of a source of starts; start_receiver.c has the rest. frame_shadows.h explains how a caller is
  * found. */
-#ifndef SM_RECORDER_CALLS_START_RECEIVER_H
-#define SM_RECORDER_CALLS_START_RECEIVER_H
+#pragma once
 
 #include "recorder/calls/calltree.h"
 #include "recorder/calls/frame_shadows.h"
@@ -133,5 +132,3 @@ SM_INLINE bool sm_starts_unwind(sm_thread *thread, const void *code) {
     sm_tree_raised(here->node);
     return true;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* The memory of the calltree, for the files of this folder. Guard: the GIL, except as noted. */
-#ifndef SM_RECORDER_CALLS_STORE_H
-#define SM_RECORDER_CALLS_STORE_H
+#pragma once
 
 #include "recorder/calls/tree.h"
 
@@ -111,5 +110,3 @@ void sm_tree_mark_parked(sm_thread *thread, bool running); /* like sm_tree_mark_
 void sm_tree_note_site(sm_function *caller, sm_function *callee);
 bool sm_tree_is_bound(const sm_node *node); /* true if calls may be missing from it */
 void sm_tree_bounds_free(void);
-
-#endif

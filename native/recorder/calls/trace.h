@@ -15,8 +15,7 @@
  *
  * Locks, in this order: `disk` while pieces move to the file, `sums` while its content is summed up, and `lists`, for
  * some instructions, while the queue or the list of streams changes. A fork holds all three. */
-#ifndef SM_RECORDER_CALLS_TRACE_H
-#define SM_RECORDER_CALLS_TRACE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -99,5 +98,3 @@ static inline void sm_trace_leave(sm_thread *thread, sm_node *to, sm_leaving how
     sm_tree_of(thread)->node = to;
     sm_trace_put(thread, (uint8_t)how);
 }
-
-#endif

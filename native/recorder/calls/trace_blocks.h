@@ -1,6 +1,5 @@
 /* The journal's blocks, on their way from the threads to the file (trace.h). For trace.c and trace_blocks.c. */
-#ifndef SM_RECORDER_CALLS_TRACE_BLOCKS_H
-#define SM_RECORDER_CALLS_TRACE_BLOCKS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -28,5 +27,3 @@ void sm_blocks_open(sm_stream *stream, sm_block *block);
 void sm_blocks_seal(sm_stream *stream, const uint8_t *end, sm_block_nodes nodes); /* the open block is full */
 void sm_blocks_drop(sm_stream *stream);                                           /* the open block is empty */
 void sm_blocks_end(sm_stream *stream);
-
-#endif

@@ -1,6 +1,5 @@
 /* Leaves short or deep calls out of a trace; trace_filter.c explains it. */
-#ifndef SM_RECORDER_CALLS_TRACE_FILTER_H
-#define SM_RECORDER_CALLS_TRACE_FILTER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -50,5 +49,3 @@ void sm_trace_filter_take(sm_trace_filter *sieve, const uint8_t *bytes, uint32_t
 /* Return the end of the bytes that will not change any more. */
 size_t sm_trace_filter_ready(const sm_trace_filter *sieve);
 void sm_trace_filter_free(sm_trace_filter *sieve);
-
-#endif

@@ -1,6 +1,5 @@
 /* A stream of a trace, and its blocks; see trace.h. */
-#ifndef SM_RECORDER_CALLS_TRACE_STREAM_H
-#define SM_RECORDER_CALLS_TRACE_STREAM_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -51,5 +50,3 @@ typedef struct sm_stream {
     bool lost;                           /* the rest of that block is lost, out of memory; guarded by `disk` */
     uint8_t nowhere[2 * SM_TRACE_SLACK]; /* receives the events that have no block */
 } sm_stream;
-
-#endif

@@ -2,8 +2,7 @@
  *
  * The worker makes them from written blocks, so no thread of the program pays for it. A block has the place and number
  * of the tree's nodes at its end, which never move or change, so they are read without the GIL. */
-#ifndef SM_RECORDER_CALLS_TRACE_ZOOM_H
-#define SM_RECORDER_CALLS_TRACE_ZOOM_H
+#pragma once
 
 #include "file/writer.h"
 #include "recorder/calls/trace_stream.h"
@@ -18,5 +17,3 @@ void sm_levels_end(sm_writer *writer, sm_stream *stream);
 void sm_levels_forget(sm_stream *stream); /* ends it, and writes nothing more */
 void sm_levels_write(sm_writer *writer);  /* writes the longest calls so far */
 void sm_levels_forget_all(void);
-
-#endif

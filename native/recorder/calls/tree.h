@@ -1,6 +1,5 @@
 /* Nodes of the call tree, and a thread's part of it; calltree.h explains both. */
-#ifndef SM_RECORDER_CALLS_TREE_H
-#define SM_RECORDER_CALLS_TREE_H
+#pragma once
 
 #include "base/map.h"
 #include "engine/engine.h"
@@ -141,5 +140,3 @@ static inline sm_node **sm_node_recent(const sm_node *parent, const void *key) {
     uint64_t hash = ((uintptr_t)parent ^ (uintptr_t)key) * 0x9E3779B97F4A7C15u;
     return &sm_nodes_recent[hash >> 32 & (SM_NODES_RECENT - 1)];
 }
-
-#endif

@@ -2,8 +2,7 @@
  *
  * They are instances of one static type, each with its own vectorcall function, and cost a third of a profile
  * function. Arguments are borrowed. No callback makes an object, takes a lock or raises. */
-#ifndef SM_SOURCE_MONITORING_MONITORING_H
-#define SM_SOURCE_MONITORING_MONITORING_H
+#pragma once
 
 #include "code/cfunction.h"
 #include "code/unreported_lines.h"
@@ -194,5 +193,4 @@ SM_INLINE PyObject *sm_monitoring_lines_right(const sm_lines_receiver *to, PyObj
     return sm_answer(to->line(thread, args[0], sm_tstate_frame(thread->tstate), line));
 }
 
-#endif
 #endif

@@ -1,8 +1,7 @@
 /* The callbacks of the source `starts`: frames that begin, resume or end by an exception, and the first ends of a
  * function. C functions always report their ends: the interpreter makes that event anyway, and only it shows whether
  * code was called by C. */
-#ifndef SM_SOURCE_MONITORING_START_EVENTS_H
-#define SM_SOURCE_MONITORING_START_EVENTS_H
+#pragma once
 
 #include "source/monitoring/monitoring.h"
 
@@ -134,5 +133,4 @@ SM_INLINE PyObject *sm_starting_c_raise(const sm_starts_receiver *to, PyObject *
     return sm_starting_c_leave(to, args, SM_BY_EXCEPTION);
 }
 
-#endif
 #endif
