@@ -14,6 +14,7 @@ pyconfig.h is the interpreter's, with the lines that differ on the target (`AARC
 import argparse
 import os
 import re
+import resource
 import shutil
 import subprocess
 import sys
@@ -228,6 +229,12 @@ def check(wheel: Path, platform: Platform, tools: Path) -> None:
         raise SystemExit(f"{wheel.name}: {wheel.stat().st_size:,} bytes, more than {LARGEST:,}")
 
 
+def cpu_seconds() -> float:
+    """Return the processor's seconds of all commands that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
 def main() -> None:
     """Build and check the wheels."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
@@ -246,12 +253,14 @@ def main() -> None:
     for interpreter, platforms in jobs:
         pyconfig = copy_headers(interpreter)
         for platform in platforms:
-            start = time.monotonic()
+            start, used = time.monotonic(), cpu_seconds()
             (HEADERS / "pyconfig.h").write_text(pyconfig_for(platform, pyconfig))
             wheel = build(interpreter, platform, source, tools, target)
             check(wheel, platform, tools)
-            print(f"{wheel.name}  {wheel.stat().st_size:,} bytes  {time.monotonic() - start:.0f} s", flush=True)
-    print(f"{sum(len(platforms) for _, platforms in jobs)} wheels in {time.monotonic() - began:.0f} s")
+            took = f"{time.monotonic() - start:.0f} s, {cpu_seconds() - used:.0f} s of a processor"
+            print(f"{wheel.name}  {wheel.stat().st_size:,} bytes  {took}", flush=True)
+    took = f"{time.monotonic() - began:.0f} s, {cpu_seconds():.0f} s of a processor"
+    print(f"{sum(len(platforms) for _, platforms in jobs)} wheels in {took}")
 
 
 if __name__ == "__main__":
