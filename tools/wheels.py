@@ -195,21 +195,20 @@ def build(interpreter: Interpreter, platform: Platform, source: Path, tools: Pat
     }
     environment.setdefault("SOURCE_DATE_EPOCH", str(int((source / "PKG-INFO").stat().st_mtime)))
     shutil.rmtree(objects, ignore_errors=True)
-    before = set(target.glob("*.whl"))
     words = [
         "build",
         "--build-base",
         str(objects),
         "bdist_wheel",
         "--dist-dir",
-        str(target),
+        str(objects / "wheel"),
         "--plat-name",
         platform.tag,
     ]
     *enter, python = interpreter.command
     run([*enter, "/usr/bin/env", "-C", str(source), python, "setup.py", "-q", *words], environment)
-    [wheel] = set(target.glob("*.whl")) - before
-    return wheel
+    [wheel] = (objects / "wheel").glob("*.whl")
+    return Path(shutil.move(wheel, target / wheel.name))
 
 
 def version_of(text: str) -> tuple[int, ...]:
