@@ -99,7 +99,11 @@ def check() -> None:
         raise SystemExit("dist lacks wheels or the source distribution: run make wheels")
     subprocess.run([sys.executable, "-m", "pip", "install", "-q", *CHECKERS], check=True)
     beside = Path(sys.executable).parent
-    for name, *words in (["twine", "check", "--strict", *files], ["check-wheel-contents", *wheels], ["pydistcheck", *files]):
+    for name, *words in (
+        ["twine", "check", "--strict", *files],
+        ["check-wheel-contents", *wheels],
+        ["pydistcheck", *files],
+    ):
         subprocess.run([beside / name, *words], cwd=ROOT, check=True)
     target = ROOT / "build" / f"seismo-{version()}.cdx.json"
     target.parent.mkdir(exist_ok=True)
