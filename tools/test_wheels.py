@@ -3,8 +3,8 @@
 Standard input has a line for each interpreter, as for tools/matrix.py; --here takes this one. A new virtual environment
 gets the wheel by pip, and tools/try_wheel.py runs there, with a search path that has no compiler and no other program.
 
-The interpreter that tools/musl_python.sh has built tries its wheel, too. It has no TLS, so this interpreter downloads what
-seismo depends on.
+The interpreter of tools/musl_python.sh tries its wheel, too. It has no TLS: this interpreter downloads what seismo
+depends on.
 """
 
 import argparse
