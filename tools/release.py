@@ -98,9 +98,15 @@ def check() -> None:
     if not wheels or len(wheels) == len(files):
         raise SystemExit("dist lacks wheels or the source distribution: run make wheels")
     subprocess.run([sys.executable, "-m", "pip", "install", "-q", *CHECKERS], check=True)
-    for words in (["twine", "check", "--strict", *files], ["check_wheel_contents", *wheels], ["pydistcheck", *files]):
-        subprocess.run([sys.executable, "-m", *words], cwd=ROOT, check=True)
+    beside = Path(sys.executable).parent
+    for name, *words in (
+        ["twine", "check", "--strict", *files],
+        ["check-wheel-contents", *wheels],
+        ["pydistcheck", *files],
+    ):
+        subprocess.run([beside / name, *words], cwd=ROOT, check=True)
     target = ROOT / "build" / f"seismo-{version()}.cdx.json"
+    target.parent.mkdir(exist_ok=True)
     target.write_text(json.dumps(bill_of_materials(), indent=2) + "\n")
     print(f"{len(wheels)} wheels and the source distribution passed; bill of materials: {target.relative_to(ROOT)}")
 

@@ -2,6 +2,9 @@
 
 Standard input has a line for each interpreter, as for tools/matrix.py; --here takes this one. A new virtual environment
 gets the wheel by pip, and tools/try_wheel.py runs there, with a search path that has no compiler and no other program.
+
+The interpreter of tools/musl_python.sh tries its wheel, too. It has no TLS: this interpreter downloads what seismo
+depends on.
 """
 
 import argparse
@@ -16,6 +19,8 @@ from requirements import requirements
 
 ROOT = Path(__file__).resolve().parents[1]
 PLACES = ROOT / "build" / "wheels" / "installed"
+DEPENDENCIES = PLACES / "dependencies"
+MUSL = ROOT / "build" / "wheels" / "musl" / "bin" / "python3"
 
 
 def try_wheel(label: str, command: list[str], dist: Path) -> bool:
@@ -23,16 +28,21 @@ def try_wheel(label: str, command: list[str], dist: Path) -> bool:
     place = PLACES / label
     python = str(place / "bin" / "python")
     pip = [python, "-m", "pip", "install", "-q", "--disable-pip-version-check", "--only-binary", ":all:"]
+    links = ["--no-index", "--find-links", str(dist), "--find-links", str(DEPENDENCIES)]
     steps = [
         [command[-1], "-m", "venv", str(place)],
-        [*pip, *requirements()],
-        [*pip, "--no-index", "--no-deps", "--find-links", str(dist), "seismo"],  # pip picks the wheel
+        [*pip, *links, "seismo"],  # pip picks the wheel
         ["/usr/bin/env", "-i", "PATH=/nowhere", f"HOME={place}", python, "-I", str(ROOT / "tools" / "try_wheel.py")],
     ]
     shutil.rmtree(place, ignore_errors=True)
     print(f"== {label}", flush=True)
     began = time.monotonic()
-    failed = any(subprocess.run([*command[:-1], *step], cwd=ROOT, check=False).returncode != 0 for step in steps)
+    failed = False
+    for step in steps:
+        before = time.monotonic()
+        failed = failed or subprocess.run([*command[:-1], *step], cwd=ROOT, check=False).returncode != 0
+        if step[1:3] == ["-m", "pip"]:
+            print(f"{time.monotonic() - before:6.2f} s  pip install seismo", flush=True)
     print(f"== {label}: {'FAILED' if failed else 'passed'} after {time.monotonic() - began:.0f} s", flush=True)
     return not failed
 
@@ -46,6 +56,10 @@ def main() -> int:
     for name in [name for name in os.environ if name.startswith(("SEISMO", "PYTHON"))]:
         del os.environ[name]
     lines = [f"here {sys.executable}"] if args.here else sys.stdin.read().splitlines()
+    if MUSL.exists() and not args.here:
+        lines.append(f"3.14-musl {MUSL}")
+    pip = [sys.executable, "-m", "pip", "download", "-q", "--disable-pip-version-check", "--only-binary", ":all:"]
+    subprocess.run([*pip, "--dest", str(DEPENDENCIES), *requirements()], check=True)
     passed = [try_wheel(label, command, args.dist.resolve()) for label, *command in map(str.split, lines)]
     print(f"{sum(passed)} passed, {len(passed) - sum(passed)} failed")
     return 0 if passed and all(passed) else 1

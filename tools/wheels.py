@@ -14,6 +14,7 @@ pyconfig.h is the interpreter's, with the lines that differ on the target (`AARC
 import argparse
 import os
 import re
+import resource
 import shutil
 import subprocess
 import sys
@@ -194,21 +195,20 @@ def build(interpreter: Interpreter, platform: Platform, source: Path, tools: Pat
     }
     environment.setdefault("SOURCE_DATE_EPOCH", str(int((source / "PKG-INFO").stat().st_mtime)))
     shutil.rmtree(objects, ignore_errors=True)
-    before = set(target.glob("*.whl"))
     words = [
         "build",
         "--build-base",
         str(objects),
         "bdist_wheel",
         "--dist-dir",
-        str(target),
+        str(objects / "wheel"),
         "--plat-name",
         platform.tag,
     ]
     *enter, python = interpreter.command
     run([*enter, "/usr/bin/env", "-C", str(source), python, "setup.py", "-q", *words], environment)
-    [wheel] = set(target.glob("*.whl")) - before
-    return wheel
+    [wheel] = (objects / "wheel").glob("*.whl")
+    return Path(shutil.move(wheel, target / wheel.name))
 
 
 def version_of(text: str) -> tuple[int, ...]:
@@ -226,6 +226,12 @@ def check(wheel: Path, platform: Platform, tools: Path) -> None:
         raise SystemExit(f"{wheel.name}: auditwheel does not confirm the platform\n{shown}")
     if wheel.stat().st_size > LARGEST:
         raise SystemExit(f"{wheel.name}: {wheel.stat().st_size:,} bytes, more than {LARGEST:,}")
+
+
+def cpu_seconds() -> float:
+    """Return the processor's seconds of all commands that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def main() -> None:
@@ -246,12 +252,14 @@ def main() -> None:
     for interpreter, platforms in jobs:
         pyconfig = copy_headers(interpreter)
         for platform in platforms:
-            start = time.monotonic()
+            start, used = time.monotonic(), cpu_seconds()
             (HEADERS / "pyconfig.h").write_text(pyconfig_for(platform, pyconfig))
             wheel = build(interpreter, platform, source, tools, target)
             check(wheel, platform, tools)
-            print(f"{wheel.name}  {wheel.stat().st_size:,} bytes  {time.monotonic() - start:.0f} s", flush=True)
-    print(f"{sum(len(platforms) for _, platforms in jobs)} wheels in {time.monotonic() - began:.0f} s")
+            took = f"{time.monotonic() - start:.0f} s, {cpu_seconds() - used:.0f} s of a processor"
+            print(f"{wheel.name}  {wheel.stat().st_size:,} bytes  {took}", flush=True)
+    took = f"{time.monotonic() - began:.0f} s, {cpu_seconds():.0f} s of a processor"
+    print(f"{sum(len(platforms) for _, platforms in jobs)} wheels in {took}")
 
 
 if __name__ == "__main__":

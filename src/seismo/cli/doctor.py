@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _SOME_C = "a C function"  # shown for a hook whose owner cannot be identified
+_SANDBOX = {
+    "filter": "a filter of system calls (seccomp): seismo does not ask the kernel how exact the date is (adjtimex)",
+    "unknown": "unknown, because /proc cannot be read: neither kinds of waiting nor restarts of the machine are seen",
+}
 # Purposes that Python's documentation reserves.
 TOOL_IDS = {0: "debuggers", 1: "coverage", 2: "profilers", 5: "optimizers"}
 
@@ -192,9 +196,10 @@ def examine() -> dict[str, Any]:
     facts["hooks"]["coverage"] = _coverage(_core.status(recording_kinds.COVERAGE), facts["hooks"].get("tool_ids", {}))
     facts["hooks"]["objects"] = _objects(_core.ref_objection(), _core.status(), facts["hooks"].get("references", ""))
     facts["clock"] = dict(_core.clock_info())
-    facts["waits"] = _core.waits_told()
     facts["bugs"] = _bugs()
     facts["start"] = _start_up(any(source["chosen"] for source in facts["sources"]))
+    facts["waits"] = _core.waits_told()  # after a start, which found out what the kernel refuses
+    facts["seccomp"] = _seccomp()
     return facts
 
 
@@ -231,6 +236,16 @@ def _in_subinterpreter() -> bool:
             continue
         return bool(current != main)
     return False
+
+
+def _seccomp() -> str:
+    """Return whether a sandbox filters the system calls of this process: "none", "strict", "filter", or "unknown"."""
+    try:
+        with open("/proc/self/status", encoding="utf-8") as status:
+            modes = [line.split()[1] for line in status if line.startswith("Seccomp:")]
+    except OSError:
+        return "unknown"
+    return {"0": "none", "1": "strict", "2": "filter"}.get("".join(modes), "unknown")
 
 
 def _hooks(taken: dict[str, bool]) -> dict[str, Any]:
@@ -348,6 +363,8 @@ def _show(facts: dict[str, Any]) -> None:
         ticks = f"{1e3 / clock['ns_per_tick']:,.0f} MHz in steps of at most {clock['step_ns']:.1f} ns"
         _row(lines, clock["name"], f"{clock['cost_ns']:.1f} ns a read, {ticks}: {clock['reason']}", width)
         _row(lines, "waiting", _waits(facts["waits"]), width)
+        if facts["seccomp"] in _SANDBOX:
+            _row(lines, "sandbox", _SANDBOX[facts["seccomp"]], width)
     if facts["start"]:
         start = facts["start"]
         lines += ["", "Start-up"]
@@ -413,6 +430,8 @@ def _waits(waits: str) -> str:
     }
     known = [reason for word, reason in why.items() if word in words]
     unknown = [reason for word, reason in why.items() if word not in words]
+    if "in part" in words:
+        known, unknown = [], ["the kind of waiting, because the kernel refused what the sampler asks for (close_range)"]
     parts = [f"known parts: {', '.join(known)}"] * bool(known) + [f"unknown: {', '.join(unknown)}"] * bool(unknown)
     return "; ".join([how, *parts])
 
