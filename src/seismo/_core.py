@@ -27,7 +27,7 @@ def __getattr__(name: str) -> object:
     if name.startswith("__"):
         raise AttributeError(name)
     raise RecordingError(
-        "seismo cannot record on this platform, as its native core is not installed: report, info, diff, export, merge, "
-        "query and view work on recordings from elsewhere",
+        "seismo cannot record on this platform, as its native core is not installed: report, info, diff, export, "
+        "merge, query and view work on recordings from elsewhere",
         hint="to record: CPython 3.11 to 3.15 on 64-bit Linux",
     )

@@ -98,13 +98,15 @@ def _cut_strings(found: RawRecording) -> None:
             for row, string in enumerate(column):
                 if string in long:
                     if string not in cut:
-                        cut[string] = found.add_string(_shortened(found.string_data[offsets[string] : offsets[string + 1]]))
+                        cut[string] = found.add_string(
+                            _shortened(bytes(found.string_data[offsets[string] : offsets[string + 1]]))
+                        )
                     column[row] = cut[string]
     if cut:
         found.problem(found.size, f"{len(cut)} names of more than {_LONGEST_STRING} bytes were cut")
 
 
-def _shortened(text: bytearray) -> bytes:
+def _shortened(text: bytes) -> bytes:
     kept = _LONGEST_STRING
     while kept > 0 and text[kept - 1] & 0xC0 == 0x80:  # keep characters whole
         kept -= 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from seismo.pure.numbers import Malformed, uvarint
+from seismo.pure.numbers import MalformedError, uvarint
 
 PLAIN, LZ4, APART = 0, 1, 2
 MOST = 65536  # bytes of a block
@@ -10,10 +10,10 @@ _MARK = 3
 
 
 def unpacked(codec: int, data: bytes, size: int) -> bytes:
-    """Return the unpacked bytes. Raise Malformed if they are not exactly so many."""
+    """Return the unpacked bytes. Raise MalformedError if they are not exactly so many."""
     found = data if codec == PLAIN else _lz4(data, size) if codec == LZ4 else _apart(data, size)
     if len(found) != size:
-        raise Malformed
+        raise MalformedError
     return found
 
 
@@ -25,7 +25,7 @@ def _lz4(data: bytes, size: int) -> bytes:
             token = data[at]
             length, at = _length(data, token >> 4, at + 1)
             if length > len(data) - at or length > size - len(out):
-                raise Malformed
+                raise MalformedError
             out += data[at : at + length]
             at += length
             if at == len(data):
@@ -34,11 +34,11 @@ def _lz4(data: bytes, size: int) -> bytes:
             length, at = _length(data, token & 15, at + 2)
             length += 4
             if not 0 < distance <= len(out) or length > size - len(out):
-                raise Malformed
+                raise MalformedError
             match = out[-distance:]
             out += (match * (length // distance + 1))[:length]
     except IndexError:
-        raise Malformed from None
+        raise MalformedError from None
 
 
 def _length(data: bytes, length: int, at: int) -> tuple[int, int]:
@@ -68,10 +68,10 @@ def _apart(data: bytes, size: int) -> bytes:
         _, at = uvarint(data, at, end)
     tokens, out, done = _lz4(data[at:], length), bytearray(), 0
     if len(tokens) != length:
-        raise Malformed
+        raise MalformedError
     for gap in gaps:
         if gap > length - done:
-            raise Malformed
+            raise MalformedError
         out += tokens[done : done + gap]
         done += gap
         out.append(_MARK)

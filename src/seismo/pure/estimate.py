@@ -271,7 +271,7 @@ class _Estimate:
         return own
 
     def _distortion(self, process: int, overhead: float, rest: float, pieces: float, ran: float) -> float:
-        relative = self.costs["cost_error"][process]
+        relative: float = self.costs["cost_error"][process]
         if relative <= 0:
             return 0.0
         by_probes = relative * (overhead + pieces) + max(0.0, overhead - rest)
@@ -297,7 +297,8 @@ class _Estimate:
             if parent >= 0:
                 for sums in (self.below, doubt, total, waits, square, distortion):
                     sums[parent] += sums[node]
-        total_error, depth = [], []
+        total_error: list[float] = []
+        depth: list[int] = []
         for node, process in enumerate(self.process):
             rest = self.rests[nodes["thread"][node]]
             by_chance = _chance(self.below[node], rest, self.processes[process].look, _WORTH)

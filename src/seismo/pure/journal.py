@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import array
-import math
+import contextlib
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from seismo.errors import RecordingError
-from seismo.pure.numbers import LARGEST, Malformed, clamped, ints, uvarint
+from seismo.pure.arrow import arrow_stream
+from seismo.pure.numbers import LARGEST, MalformedError, clamped, ints, uvarint
 from seismo.pure.pieces import AFTER_GAP, streams_of
 from seismo.pure.tokens import (
     AFTER,
@@ -27,11 +29,14 @@ from seismo.pure.tokens import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from seismo.pure.pieces import Stream
 
-_COLUMNS = ("start_ns end_ns start_bound_ns end_bound_ns thread stream function node parent call depth flags").split()
+_COLUMNS = (
+    *("start_ns", "end_ns", "start_bound_ns", "end_bound_ns", "thread", "stream"),
+    *("function", "node", "parent", "call", "depth", "flags"),
+)
 _COUNTS = ("calls", "resumes", "exceptions")
 _LONGEST_DEPTH = 20  # bits of a number in a chunk of longest calls
 _LONGEST_FLAGS = 1 | 4 | 8 | 64 | 512
@@ -62,10 +67,8 @@ class Journal:
     def read(self, start: int, end: int, thread: int, limit: int, _look_back: int, /) -> dict[str, Any]:
         """Return the calls, instants and gaps in [start, end) of one thread, or of all (-1)."""
         window = _Window(start, end, max(limit, 0))
-        try:
+        with contextlib.suppress(_FullError):
             self._decode(window, end, thread)
-        except _Enough:
-            pass
         order = {id(stream): number for number, stream in enumerate(self._streams)}
         window.calls.sort(key=lambda row: (order[id(row[0])], row[1].number))
         rows = {(id(stream), call.number): row for row, (stream, call) in enumerate(window.calls)}
@@ -113,7 +116,7 @@ class Journal:
         found: dict[int, tuple[Stream, Call]] = {}
         streams = {stream[:2]: stream for stream in self._streams}
         for at, length in zip(self._longest[::2], self._longest[1::2], strict=True):
-            end = at + length if 12 <= at and at + length <= len(self._data) else at
+            end = at + length if at >= 12 and at + length <= len(self._data) else at
             try:
                 while at < end:
                     numbers = []
@@ -121,7 +124,7 @@ class Journal:
                         value, at = uvarint(self._data, at, end, most)
                         numbers.append(value)
                     self._note_longest(found, streams, numbers)
-            except Malformed:
+            except MalformedError:
                 continue
         return self._call_columns([found[function] for function in sorted(found)], {})
 
@@ -160,6 +163,27 @@ class Journal:
             for block in stream.blocks
         ]
 
+    def batches(
+        self,
+        start: int,
+        end: int,
+        look_back: int,
+        report: Callable[[dict[str, int]], object],
+        times: tuple[int, int, int, int],
+        columns: bytes,
+        _leaps: bool,
+        /,
+    ) -> object:
+        """Return the calls with such times (least and most, of start and end) as an Arrow stream of these columns."""
+        found = self.read(start, end, -1, LARGEST, look_back)
+        calls = found["calls"]
+        lists: list[Sequence[int] | memoryview] = [range(len(calls["start_ns"])), *(calls[name] for name in _COLUMNS)]
+        least, most, end_least, end_most = times
+        kept = [row for row in lists[0] if least <= lists[1][row] <= most and end_least <= lists[2][row] <= end_most]
+        report(found["wrong"])
+        names = ("id", *_COLUMNS)
+        return arrow_stream([(names[number], "l", ints(map(lists[number].__getitem__, kept))) for number in columns])
+
     def build(self, _least: int, /) -> int:
         """Make no levels: they only make pictures faster, and a reader that needs them makes them."""
         return 0
@@ -194,13 +218,14 @@ class Journal:
 
 
 def _refused(what: str) -> RecordingError:
-    return RecordingError(f"this seismo has no native core and cannot {what}", hint="do it on Linux, with a wheel of seismo")
+    return RecordingError(
+        f"this seismo has no native core and cannot {what}", hint="do it on Linux, with a wheel of seismo"
+    )
 
 
 def _has_gap(stream: Stream) -> bool:
     heads = [block[0] for block in stream.blocks]
-    pairs = zip(heads, heads[1:], strict=False)
-    return any(after.flags & AFTER_GAP or after.block != before.block + 1 for before, after in pairs)
+    return any(after.flags & AFTER_GAP or after.block != before.block + 1 for before, after in pairwise(heads))
 
 
 def _weights(columns: Mapping[str, list[Any]]) -> list[float]:
@@ -211,11 +236,11 @@ def _weights(columns: Mapping[str, list[Any]]) -> list[float]:
         segments[node] += entered
         if parent >= 0:
             segments[parent] += entered
-    means = [own / (count if count >= 1 else 1) for own, count in zip(columns["own_ns"], segments, strict=True)]
+    means = [own / max(count, 1) for own, count in zip(columns["own_ns"], segments, strict=True)]
     return [mean if 0 <= mean < 1e15 else 0.0 for mean in means]
 
 
-class _Enough(Exception):
+class _FullError(Exception):
     """The window has as many rows as it may have."""
 
 
@@ -250,7 +275,7 @@ class _Window(_Gaps):
     def _check(self, rows: list[Any]) -> None:
         if self.limit and len(rows) >= self.limit:
             self.more = True
-            raise _Enough
+            raise _FullError
 
 
 class _Sums(_Gaps):
@@ -299,7 +324,7 @@ class _Counted(Sink):
             self.counts["ns_var"][node] += (doubt + self.doubt) / 2
         self.last, self.doubt, self.begun = max(self.last, time), doubt, True
 
-    def event(self, stream: Stream, what: int, of: Any, times: tuple[int, int, int, int]) -> None:
+    def event(self, _stream: Stream, what: int, of: Any, times: tuple[int, int, int, int]) -> None:
         if not self.met:
             self.met, self.last = True, max(times[2], self.start)
         is_inside = times[0] >= self.start
@@ -321,7 +346,7 @@ class _Counted(Sink):
         elif is_inside and (self.astray and self.begun if what == OTHER else of[0] not in _OWN):
             self._pass(times)
 
-    def gap(self, stream: Stream, start: int, end: int) -> None:
+    def gap(self, _stream: Stream, start: int, end: int) -> None:
         if end > self.start:
             if self.met and (self.begun or (self.stack and start > self.start)):
                 self._pass((start, 0, 0, 0))

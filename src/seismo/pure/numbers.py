@@ -12,12 +12,12 @@ LARGEST = 2**63 - 1  # an int64
 _MOST = 2**64 - 1
 
 
-class Malformed(Exception):
+class MalformedError(Exception):
     """Bytes of a file that make no sense."""
 
 
 def uvarint(data: Any, at: int, end: int, most: int = _MOST) -> tuple[int, int]:
-    """Return the number at an offset, and the offset after it. Raise Malformed if it is cut off or above `most`."""
+    """Return the number at an offset, and the offset after it. Raise MalformedError if it is cut or larger."""
     value = shift = 0
     while at < end and shift < 70:
         byte = data[at]
@@ -27,11 +27,11 @@ def uvarint(data: Any, at: int, end: int, most: int = _MOST) -> tuple[int, int]:
             if value > most:
                 break
             return value, at
-    raise Malformed
+    raise MalformedError
 
 
 def uvarints(data: Any, at: int, end: int, count: int) -> tuple[list[int], int]:
-    """Return so many numbers, and the offset after them. Raise Malformed as `uvarint` does."""
+    """Return so many numbers, and the offset after them. Raise MalformedError as `uvarint` does."""
     if at + count <= end and max(data[at : at + count], default=0) < 0x80:
         return list(data[at : at + count]), at + count
     numbers = []

@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 from seismo.pure.compression import APART, MOST, PLAIN, unpacked
-from seismo.pure.numbers import Malformed, uvarint
+from seismo.pure.numbers import MalformedError, uvarint
 
 AFTER_GAP = 1  # flag of a block: events before it are missing
 _LATEST = 1 << 61  # ns
@@ -43,7 +43,7 @@ class Stream(NamedTuple):
 def _parse(data: memoryview, at: int, length: int) -> Piece:
     begin, end = at, at + length
     if begin < 12 or end > len(data):
-        raise Malformed
+        raise MalformedError
     thread, at = uvarint(data, at, end, 2**31 - 1)
     stream, at = uvarint(data, at, end)
     block, at = uvarint(data, at, end)
@@ -54,17 +54,17 @@ def _parse(data: memoryview, at: int, length: int) -> Piece:
         rank, at = uvarint(data, at, end)
         time, at = uvarint(data, at, end, _LATEST)
         if end - at < 8:
-            raise Malformed
+            raise MalformedError
         (unit,) = struct.unpack_from("<d", data, at)
         at += 8
         if not 0 <= unit < 1e18:
-            raise Malformed
+            raise MalformedError
     if at == end:
-        raise Malformed
+        raise MalformedError
     codec = data[at]
     raw, at = uvarint(data, at + 1, end, MOST)
     if raw == 0 or codec > APART or (codec == PLAIN and end - at != raw):
-        raise Malformed
+        raise MalformedError
     return Piece(thread, stream, block, offset, begin, length, flags, rank, time, unit, codec, at - begin, raw)
 
 
@@ -74,7 +74,7 @@ def streams_of(data: memoryview, places: list[int], threads: int) -> tuple[list[
     for at, length in zip(places[::2], places[1::2], strict=True):
         try:
             piece = _parse(data, at, length)
-        except Malformed:
+        except MalformedError:
             dropped += 1
             continue
         if piece.thread < threads:
@@ -106,7 +106,6 @@ def loaded(data: memoryview, block: list[Piece]) -> tuple[bytes, bool]:
             return bytes(found), False
         try:
             found += unpacked(piece.codec, bytes(payload[piece.body :]), piece.raw)
-        except Malformed:
+        except MalformedError:
             return bytes(found), False
     return bytes(found), True
-

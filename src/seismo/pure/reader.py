@@ -14,7 +14,7 @@ from typing import Any
 
 from seismo.errors import RecordingError
 from seismo.pure.check import made_sound
-from seismo.pure.numbers import Malformed, ints, signed, uvarint, uvarints
+from seismo.pure.numbers import MalformedError, ints, signed, uvarint, uvarints
 from seismo.pure.tables import REAL, TABLES
 
 MAGIC = b"\x8fseismo\n"
@@ -78,7 +78,7 @@ class RawRecording:
         """Report a problem at an offset in the file."""
         self.problems.append((offset, text[:_LONGEST_PROBLEM]))
 
-    def add_string(self, text: bytes) -> int:
+    def add_string(self, text: bytes | memoryview) -> int:
         """Add a string and return its number."""
         self.string_data += text
         self.string_offsets.append(len(self.string_data))
@@ -121,7 +121,10 @@ def read(data: Any) -> dict[str, Any]:
         "sound": sound,
         "tables": {
             name: {"rows": table.rows}
-            | {column: memoryview(values).toreadonly() for column, values in zip(table.names, table.columns, strict=True)}
+            | {
+                column: memoryview(values).toreadonly()
+                for column, values in zip(table.names, table.columns, strict=True)
+            }
             for name, table in found.tables.items()
         },
     }
@@ -146,7 +149,7 @@ def _is_chunk(data: memoryview, offset: int) -> bool:
 def _is_piece(data: memoryview, offset: int) -> bool:
     """Return True if a piece or a sheet seems to be there. Its checksum is verified when it is used."""
     rest = len(data) - offset - CHUNK_HEADER
-    if rest < 0 or data[offset + 4 : offset + 8] not in (b"JRNL", b"LEVL"):
+    if rest < 0 or bytes(data[offset + 4 : offset + 8]) not in (b"JRNL", b"LEVL"):
         return False
     length = _length(data, offset)
     following = offset + CHUNK_HEADER + length
@@ -210,7 +213,7 @@ def _listed(data: memoryview) -> list[tuple[bytes, int, int]]:
             distance, at = uvarint(data, at, end, last - begins[-1])
             begins.append(begins[-1] + distance)
             kinds.append(kind.to_bytes(4, "little"))
-    except Malformed:
+    except MalformedError:
         return []
     chunks = list(zip(kinds, begins[1:], [*begins[2:], last], strict=True))
     is_deferred = (b"JRNL", b"LEVL")
@@ -239,7 +242,7 @@ def _read_chunk(found: RawRecording, kind: bytes, offset: int, end: int) -> None
         elif kind in _JOURNAL:
             pieces = [len(found.places["journal"]) // 2] if kind == b"HEAD" else []
             found.places[_JOURNAL[kind]] += [at, end - at, *pieces]
-    except Malformed:
+    except MalformedError:
         found.problem(offset, "the contents of a chunk make no sense; it is left out")
 
 
@@ -248,12 +251,12 @@ def _read_strings(found: RawRecording, at: int, end: int) -> None:
     first, at = uvarint(data, at, end)
     count, at = uvarint(data, at, end, end - at)
     if count > end - at or first < found.strings or first > found.size:
-        raise Malformed
+        raise MalformedError
     texts = []
     for _ in range(count):
         length, at = uvarint(data, at, end)
         if length > end - at:
-            raise Malformed
+            raise MalformedError
         texts.append(data[at : at + length])
         at += length
     found.string_offsets.extend([len(found.string_data)] * (first - found.strings))
@@ -267,7 +270,7 @@ def _read_strings(found: RawRecording, at: int, end: int) -> None:
 def _read_table(found: RawRecording, offset: int, data: bytes) -> None:
     end = len(data)
     if not data:
-        raise Malformed
+        raise MalformedError
     if data[0] >= len(found.tables):
         return  # a table of a later version
     table = list(found.tables.values())[data[0]]
@@ -275,20 +278,20 @@ def _read_table(found: RawRecording, offset: int, data: bytes) -> None:
     present, at = uvarint(data, at, end)
     rows = min(rows, 1) if present == 0 else rows  # rows without columns are identical
     if rows > end:
-        raise Malformed
+        raise MalformedError
     values: list[list[Any]] = [[0] * rows for _ in table.kinds]
     for _ in range(present):
         if end - at < 2:
-            raise Malformed
+            raise MalformedError
         column, encoding = data[at : at + 2]
         length, at = uvarint(data, at + 2, end)
         if length > end - at:
-            raise Malformed
+            raise MalformedError
         if column < len(values):
             values[column] = _decoded(data[at : at + length], rows, encoding, table.kinds[column] == REAL)
         at += length
     if at != end:
-        raise Malformed
+        raise MalformedError
     _place(found, table, values, offset)
 
 
@@ -296,7 +299,7 @@ def _decoded(data: bytes, rows: int, encoding: int, is_real: bool) -> list[Any]:
     """Return the values of a column."""
     base, at, end = encoding & ~_RUNS, 0, len(data)
     if base > _F64 or is_real != (base == _F64):
-        raise Malformed
+        raise MalformedError
     numbers: list[Any] = []
     while len(numbers) < rows:
         left = rows - len(numbers)
@@ -305,20 +308,20 @@ def _decoded(data: bytes, rows: int, encoding: int, is_real: bool) -> list[Any]:
             zeros, at = uvarint(data, at, end, left)
             others, at = uvarint(data, at, end, left - zeros)
             if zeros + others == 0:
-                raise Malformed
+                raise MalformedError
         numbers += [0] * zeros
         if base == _F64:
             if end - at < 8 * others:
-                raise Malformed
+                raise MalformedError
             numbers += struct.unpack_from(f"<{others}d", data, at)
             at += 8 * others
         else:
             if others > end - at:
-                raise Malformed
+                raise MalformedError
             more, at = uvarints(data, at, end, others)
             numbers += more
     if at != end:
-        raise Malformed
+        raise MalformedError
     if base == _DELTA:
         value = 0
         for i, change in enumerate(numbers):

@@ -8,12 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from seismo.pure.numbers import LARGEST, Malformed, uvarint
+from seismo.pure.numbers import LARGEST, MalformedError, uvarint
 from seismo.pure.pieces import AFTER_GAP, loaded
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from seismo.pure.pieces import Piece, Stream
 
 _EVENT = 30.0  # weight of an event
@@ -23,7 +21,9 @@ _LATEST = 1 << 62
 _STEPS, _STEPS_OF_BYTE = 1 << 26, 256  # limits of the total length of paths
 WRONG = ("damaged", "unknown", "reserved", "deep", "below", "unlisted", "dropped")
 START, END, INSTANT, OTHER, LAST = range(5)  # what happened
-BEFORE, AFTER, BEGAN_UNSEEN, ENDED_UNSEEN, YIELDED, UNWOUND, OPEN, RESUMED, UNSURE, GAP = (1 << bit for bit in range(10))
+BEFORE, AFTER, BEGAN_UNSEEN, ENDED_UNSEEN, YIELDED, UNWOUND, OPEN, RESUMED, UNSURE, GAP = (
+    1 << bit for bit in range(10)
+)
 _LEFT_OUT = 32  # kind of instants
 _HOW = (0, YIELDED, UNWOUND)
 
@@ -68,7 +68,7 @@ class Dictionary:
         return found[::-1]
 
 
-class _Ends(Exception):
+class _BlockError(Exception):
     """The block ends here, for one of the reasons in WRONG."""
 
 
@@ -125,7 +125,7 @@ class Machine:
             try:
                 self._enter(head, follows)
                 self._read(tokens, head.unit)
-            except _Ends as reason:
+            except _BlockError as reason:
                 self.sink.wrong[str(reason)] += 1
                 whole = False
         self._leave(following, end, whole)
@@ -219,7 +219,7 @@ class Machine:
         path = self.tree.path(place)
         cost = len(path) + len(self.stack)
         if cost > self.steps_left or len(path) > _DEEPEST:
-            raise _Ends("deep")
+            raise _BlockError("deep")
         self.steps_left -= cost
         common = 0
         while common < len(path) and common < len(self.stack) and self.stack[common].node == path[common]:
@@ -240,7 +240,7 @@ class Machine:
     def _enter(self, head: Piece, follows: bool) -> None:
         place, time = self.tree.rank(self.stream.thread, head.rank), head.time + self.origin
         if place < 0:
-            raise _Ends("unknown")
+            raise _BlockError("unknown")
         self.unit_base, self.units = time, 0
         if not self.begun:
             self.begun = True
@@ -273,13 +273,13 @@ class Machine:
         at, end, tree = 0, len(data), self.tree
         while at < end:
             if len(self.stack) >= _DEEPEST:
-                raise _Ends("deep")
+                raise _BlockError("deep")
             token = data[at]
             at += 1
             if 8 <= token < 128 or token >= 136:
                 children, number = tree.children[self.place], token - (136 if token >= 136 else 8)
                 if number >= len(children) or children[number] >= tree.sound:
-                    raise _Ends("unknown")
+                    raise _BlockError("unknown")
                 self._pass()
                 self._begin(children[number], token >= 136)
             elif token <= 2:
@@ -290,13 +290,13 @@ class Machine:
                 self._end_all(OPEN)
                 self._wait(LAST)
             elif token > 128:
-                raise _Ends("reserved")
+                raise _BlockError("reserved")
             else:
                 try:
                     operand, at = uvarint(data, at, end)
                     at = self._take_instant(data, at, operand) if token == 7 else at
-                except Malformed:
-                    raise _Ends("reserved") from None
+                except MalformedError:
+                    raise _BlockError("reserved") from None
                 if token == 3:
                     self._take_mark(operand, unit)
                 elif token < 7:
@@ -311,7 +311,7 @@ class Machine:
     def _take_ranked(self, token: int, rank: int) -> None:
         place = self.tree.rank(self.stream.thread, rank)
         if place < 0 or (rank == 0 and token != 6):
-            raise _Ends("unknown")
+            raise _BlockError("unknown")
         before = self.weight
         self._pass()
         if token == 6:
@@ -326,7 +326,7 @@ class Machine:
     def _take_instant(self, data: bytes, at: int, kind: int) -> int:
         length, at = uvarint(data, at, len(data), len(data))
         if length > len(data) - at:
-            raise Malformed
+            raise MalformedError
         self._pass()
         text = data[at : at + length]
         if kind == _LEFT_OUT:
@@ -335,7 +335,7 @@ class Machine:
             try:
                 for i in range(3):
                     counts[i], from_ = uvarint(text, from_, length)
-            except Malformed:
+            except MalformedError:
                 pass
             self.sink.left_out(self.place, [min(count, LARGEST) for count in counts])
         self._wait(INSTANT, (kind, self.stack[-1].number if self.stack else -1, text))
