@@ -56,7 +56,7 @@ class RawTable:
 
 
 class RawRecording:
-    """What a file contains."""
+    """The contents of a file."""
 
     def __init__(self, data: memoryview) -> None:
         self.data = data

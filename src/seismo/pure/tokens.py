@@ -73,7 +73,7 @@ class _BlockError(Exception):
 
 
 class Sink:
-    """What receives the contents of a stream; its methods may be overridden."""
+    """The receiver of the contents of a stream; its methods may be overridden."""
 
     def __init__(self) -> None:
         self.wrong = dict.fromkeys(WRONG, 0)
