@@ -1,4 +1,4 @@
-"""The module that reads recordings where the native core is not installed: Python prefers a compiled module of this name.
+"""The module that reads recordings where there is no native core: Python prefers a compiled module of this name.
 
 It has the part of the core that reads, in plain Python; the rest is refused when it is asked for.
 """
