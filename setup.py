@@ -2,6 +2,7 @@
 
 ENV: SEISMO_WERROR=1    compiler warnings are errors.
 ENV: SEISMO_TESTING=1   adds the functions of seismo._core and the failure injection that only tests use.
+ENV: SEISMO_PURE=1      no core: a wheel for every platform, which reads recordings and makes none.
 ENV: SEISMO_SANITIZE=1  AddressSanitizer, UndefinedBehaviorSanitizer and asserts, in a build folder of its own.
 """
 
@@ -105,7 +106,9 @@ class ReproducibleSdist(sdist):
 
 
 setup(
-    ext_modules=[
+    ext_modules=[]
+    if os.environ.get("SEISMO_PURE")
+    else [
         Extension(
             "seismo._core",
             sources=sorted(glob.glob("native/**/*.c", recursive=True)),

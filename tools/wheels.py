@@ -211,6 +211,14 @@ def build(interpreter: Interpreter, platform: Platform, source: Path, tools: Pat
     return Path(shutil.move(wheel, target / wheel.name))
 
 
+def build_pure(source: Path, target: Path) -> Path:
+    """Build the wheel without the core, which pip takes where no other fits."""
+    command = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", str(target), str(source)]
+    run(command, {**os.environ, "SEISMO_PURE": "1"})
+    [wheel] = target.glob("*-py3-none-any.whl")
+    return wheel
+
+
 def version_of(text: str) -> tuple[int, ...]:
     """Return (2, 17) for "2_17"."""
     return tuple(map(int, text.split("_")))
@@ -258,6 +266,7 @@ def main() -> None:
             check(wheel, platform, tools)
             took = f"{time.monotonic() - start:.0f} s, {cpu_seconds() - used:.0f} s of a processor"
             print(f"{wheel.name}  {wheel.stat().st_size:,} bytes  {took}", flush=True)
+    print(build_pure(source, target).name)
     took = f"{time.monotonic() - began:.0f} s, {cpu_seconds():.0f} s of a processor"
     print(f"{sum(len(platforms) for _, platforms in jobs)} wheels in {took}")
 

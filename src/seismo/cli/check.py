@@ -124,6 +124,8 @@ def main(words: list[str]) -> int:
         given, program = VERB.read(words)
         if program is None:
             return VERB.help()
+        from seismo._core import start  # noqa: F401  # raises RecordingError where seismo cannot record
+
         if program.kind == "stdin":
             raise UsageError(
                 "a check runs the program several times, so it cannot be read from standard input", hint="name a file"

@@ -12,6 +12,7 @@ import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from seismo import recording_kinds
+from seismo.errors import RecordingError
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -187,8 +188,10 @@ def examine() -> dict[str, Any]:
     facts: dict[str, Any] = {"interpreter": _interpreter()}
     try:
         from seismo import _core
-    except ImportError as error:
-        facts["core"] = f"cannot be loaded: {error}"
+
+        _core.sources()  # raises RecordingError where there is no core
+    except (ImportError, RecordingError) as error:
+        facts["core"] = f"cannot be loaded: {error}" if isinstance(error, ImportError) else f"none: {error.what}"
         return {**facts, "sources": [], "hooks": _hooks({}), "clock": {}, "bugs": _bugs(), "start": {}}
     facts["core"] = os.path.basename(_core.__file__ or "built in")
     facts["sources"] = [dict(source) for source in _core.sources()]

@@ -97,6 +97,7 @@ def _run(verb: str, words: list[str]) -> int:
         startup_guard.allow_interrupts()
         parser = _parser(verb, module)
         args: Namespace = parser.read(words)
+        _note_slow_reading(verb)
         with _progress(verb, args):
             status = int(module.run(args))
         sys.stdout.flush()  # reports a full disk or a closed pipe here
@@ -108,6 +109,16 @@ def _run(verb: str, words: list[str]) -> int:
     except OverflowError:  # a damaged file may have counts whose sum overflows
         hint = "the file is damaged or was not written by seismo"
         return failed(SeismoError("the recording has impossibly large numbers", hint=hint))
+
+
+def _note_slow_reading(verb: str) -> None:
+    """Note once on stderr that recordings are read in plain Python, where the native core is not installed."""
+    if verb not in ("completion", "doctor"):
+        from seismo import _core
+
+        note = getattr(_core, "NOTE", "") if str(_core.__file__).endswith(".py") else ""
+        if note and sys.stderr is not None:
+            print(f"seismo: {note}", file=sys.stderr)
 
 
 def _progress(verb: str, args: Namespace) -> AbstractContextManager[None]:

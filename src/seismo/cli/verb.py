@@ -61,6 +61,8 @@ class Verb:
             given, program = self.read(words)
             if program is None:
                 return self.help()
+            from seismo._core import start  # noqa: F401  # raises RecordingError where seismo cannot record
+
             made = make(given, program)
         except FORESEEN as error:
             return failed(error)

@@ -1,0 +1,249 @@
+"""The reader, second half: makes the contents of the chunks sound, in the order of native/file/reader_check.c.
+
+Ids become dense. Impossible values become 0. What refers to a missing process, thread, function or type gets a
+stand-in, since its counts are still valid; what else refers to missing rows is dropped.
+"""
+
+from __future__ import annotations
+
+import array
+import zlib
+from typing import TYPE_CHECKING
+
+from seismo.pure.tables import COUNT, REAL, STR
+
+if TYPE_CHECKING:
+    from seismo.pure.reader import RawRecording, RawTable
+
+_LONGEST_STRING = (1 << 14) + 128  # bytes
+_LARGEST = 1e40  # beyond the square of any time in ns
+_LAST_BUCKET = 32  # of lifetimes
+# References whose missing targets get a stand-in: table, column, target, and whether it may be -1.
+_REFERENCES = (
+    ("nodes", "thread", "threads", False),
+    ("nodes", "function", "functions", False),
+    ("threads", "process", "processes", False),
+    ("lines", "function", "functions", False),
+    ("arcs", "function", "functions", False),
+    ("branches", "function", "functions", False),
+    ("context_hits", "context", "contexts", False),
+    ("instructions", "function", "functions", False),
+    ("objects", "type", "types", False),
+    ("objects", "function", "functions", True),
+    ("object_spans", "function", "functions", True),
+    ("object_spans", "process", "processes", False),
+    ("marks", "process", "processes", False),
+)
+_NAMED = {"functions": "qualname", "types": "name"}
+
+
+def made_sound(found: RawRecording) -> dict[str, int]:
+    """Make the tables sound. Return the number of first nodes and threads that have kept their ids."""
+    tables = found.tables
+    for name, table in tables.items():
+        _order(table)
+        _check_values(found, name, table)
+    _cut_strings(found)
+    for name, column, target, optional in _REFERENCES:
+        _check_references(found, name, column, target, optional)
+    for name, column in (("losses", "count"), ("object_spans", "calls"), ("object_survivors", "count")):
+        _drop_withdrawn(tables[name], column)
+    _check_contexts(found)
+    _check_parents(found)
+    _check_objects(found)
+    return {name: _sound(tables[name].row_of) for name in ("nodes", "threads")}
+
+
+def _sound(row_of: dict[int, int]) -> int:
+    count = 0
+    while row_of.get(count) == count:
+        count += 1
+    return count
+
+
+def _order(table: RawTable) -> None:
+    ids = sorted(table.row_of)
+    if any(table.row_of[number] != row for row, number in enumerate(ids)):
+        table.keep([table.row_of[number] for number in ids])
+    table.columns[0] = array.array("q", range(len(ids)))
+    table.row_of = {number: row for row, number in enumerate(ids)}
+
+
+def _check_values(found: RawRecording, name: str, table: RawTable) -> None:
+    for i, kind in enumerate(table.kinds):
+        column = table.columns[i]
+        if i == 0 or not column:
+            continue
+        wrong: list[int] = []
+        if kind == REAL:
+            wrong = [row for row, value in enumerate(column) if not 0 <= value < _LARGEST]
+        elif kind in (COUNT, STR) and (min(column) < 0 or (kind == STR and max(column) >= found.strings)):
+            limit = found.strings if kind == STR else 2**63
+            wrong = [row for row, value in enumerate(column) if not 0 <= value < limit]
+        for row in wrong:
+            column[row] = 0
+        if wrong:
+            found.problem(found.size, f"{name}.{table.names[i]}: {len(wrong)} impossible values were made 0")
+
+
+def _cut_strings(found: RawRecording) -> None:
+    """Cut names that are too long to read. Arguments and details of losses are few and stay."""
+    offsets = found.string_offsets
+    long = {i for i in range(found.strings) if offsets[i + 1] - offsets[i] > _LONGEST_STRING}
+    cut: dict[int, int] = {}
+    for name, table in found.tables.items():
+        for column, kind in zip(table.columns, table.kinds, strict=True):
+            if not long or kind != STR or name in ("processes", "losses"):
+                continue
+            for row, string in enumerate(column):
+                if string in long:
+                    if string not in cut:
+                        cut[string] = found.add_string(
+                            _shortened(bytes(found.string_data[offsets[string] : offsets[string + 1]]))
+                        )
+                    column[row] = cut[string]
+    if cut:
+        found.problem(found.size, f"{len(cut)} names of more than {_LONGEST_STRING} bytes were cut")
+
+
+def _shortened(text: bytes) -> bytes:
+    kept = _LONGEST_STRING
+    while kept > 0 and text[kept - 1] & 0xC0 == 0x80:  # keep characters whole
+        kept -= 1
+    kept -= kept > 0 and text[kept - 1] >= 0xC0
+    mark = f"\N{HORIZONTAL ELLIPSIS}[+{len(text) - kept} bytes, {zlib.crc32(text):08x}]"
+    return text[:kept].replace(b"\0", b" ") + mark.encode()
+
+
+def _check_references(found: RawRecording, name: str, column: str, to: str, optional: bool) -> None:
+    """Convert the references of a column from ids of the file to rows."""
+    values, target = found.tables[name][column], found.tables[to]
+    missing, other = 0, -1
+    for i, value in enumerate(values):
+        row = target.row_of.get(value)
+        if row is not None:
+            values[i] = row
+        elif optional and value < 0:
+            values[i] = -1
+        else:
+            other = _stand_in(found, to) if other < 0 else other
+            values[i] = other
+            missing += 1
+    if missing:
+        text = f"{name}: {missing} rows name one of {to} that is missing; a nameless one stands in"
+        found.problem(found.size, text)
+
+
+def _stand_in(found: RawRecording, name: str) -> int:
+    table = found.tables[name]
+    row = table.rows
+    for column in table.columns:
+        column.append(0)
+    table.columns[0][row] = row
+    if name in _NAMED:
+        table[_NAMED[name]][row] = found.add_string(b"<missing>")
+    if name == "functions":
+        table["kind"][row] = 2  # synthetic
+    return row
+
+
+def _drop_withdrawn(table: RawTable, column: str) -> None:
+    """Drop the rows that the writer withdrew, by a 0 in this column."""
+    used = [row for row, value in enumerate(table[column]) if value]
+    if len(used) < table.rows:
+        new = {row: i for i, row in enumerate(used)}
+        table.keep(used)
+        table.row_of = {number: new[row] for number, row in table.row_of.items() if row in new}
+
+
+def _check_contexts(found: RawRecording) -> None:
+    """Drop what contexts say of lines or arcs if some are missing: they refer to them by number."""
+    hits = found.tables["context_hits"]
+    for kind, name in enumerate(("lines", "arcs")):
+        table = found.tables[name]
+        if table.ids == table.rows and (table.rows or not table.is_written):
+            continue
+        kept = [row for row, value in enumerate(hits["kind"]) if value != kind]
+        if len(kept) < hits.rows:
+            found.problem(found.size, f"what ran in which context is dropped: some {name} are missing")
+            hits.keep(kept)
+
+
+def _check_parents(found: RawRecording) -> None:
+    """Drop nodes without a valid parent, and those below them."""
+    nodes = found.tables["nodes"]
+    parents, threads = nodes["parent"], nodes["thread"]
+    kept: dict[int, int] = {}  # ids of the file: new rows
+    rows: list[int] = []
+    for number, row in nodes.row_of.items():
+        parent = parents[row]
+        if parent >= 0:
+            above = kept.get(parent, -1) if parent < number else -1
+            if above < 0 or threads[rows[above]] != threads[row]:
+                continue
+            parents[row] = above
+        elif parent < -1:
+            continue
+        kept[number] = len(rows)
+        rows.append(row)
+    nodes.row_of = kept
+    if len(rows) < nodes.rows:
+        lost = nodes.rows - len(rows)
+        found.problem(found.size, f"{lost} nodes of the call tree were dropped: their parents are missing")
+        nodes.keep(rows)
+
+
+# ---- objects ----
+
+
+def _check_objects(found: RawRecording) -> None:
+    objects, lifetimes = found.tables["objects"], found.tables["lifetimes"]
+    node_of, lost = found.tables["nodes"].row_of, 0
+    nodes = objects["node"]
+    for row, node in enumerate(nodes):
+        nodes[row] = node_of.get(node, -1)
+        lost += node >= 0 and nodes[row] < 0
+    if lost:
+        found.problem(found.size, f"objects: the call paths of {lost} rows are missing")
+    units = zip(lifetimes["unit"], lifetimes["bucket"], strict=True)
+    kept = [row for row, (unit, bucket) in enumerate(units) if unit <= 1 and bucket <= _LAST_BUCKET]
+    _drop(found, "lifetimes", kept, "nothing lives that long")
+    _drop_orphans(found, "lifetimes", "object", "objects")
+    _drop_orphans(found, "object_survivors", "span", "object_spans")
+    _drop_orphans(found, "object_survivors", "object", "objects")
+    _check_holders(found)
+
+
+def _drop(found: RawRecording, name: str, kept: list[int], why: str) -> None:
+    table = found.tables[name]
+    if len(kept) < table.rows:
+        found.problem(found.size, f"{name}: {table.rows - len(kept)} rows were dropped: {why}")
+        table.keep(kept)
+
+
+def _drop_orphans(found: RawRecording, name: str, column: str, to: str) -> None:
+    """Convert a column, and drop the rows that refer to a missing row."""
+    row_of, values = found.tables[to].row_of, found.tables[name][column]
+    for row, value in enumerate(values):
+        values[row] = row_of.get(value, -1)
+    kept = [row for row, value in enumerate(values) if value >= 0]
+    _drop(found, name, kept, "they name rows that are missing")
+
+
+def _check_holders(found: RawRecording) -> None:
+    """Drop holders whose parent or row of objects is missing, or whose parent is of another row of objects."""
+    holders, object_of = found.tables["holders"], found.tables["objects"].row_of
+    parents, objects = holders["parent"], holders["object"]
+    new: dict[int, int] = {}  # rows: new rows
+    for row in range(holders.rows):
+        parent = parents[row]
+        is_held = parent == -1
+        if parent >= 0:
+            above = holders.row_of.get(parent, -1)
+            is_held = above in new and objects[above] == objects[row]
+            parent = new.get(above, -1)
+        if is_held and objects[row] in object_of:
+            parents[row] = parent
+            new[row] = len(new)
+    _drop(found, "holders", list(new), "what they hold is missing")
+    _drop_orphans(found, "holders", "object", "objects")

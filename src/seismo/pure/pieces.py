@@ -1,0 +1,111 @@
+"""The blocks and streams of a journal, found by the heads of its pieces."""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from itertools import groupby
+from typing import NamedTuple
+
+from seismo.pure.compression import APART, MOST, PLAIN, unpacked
+from seismo.pure.numbers import MalformedError, uvarint
+
+AFTER_GAP = 1  # flag of a block: events before it are missing
+_LATEST = 1 << 61  # ns
+
+
+class Piece(NamedTuple):
+    """A piece; what its block begins with is of the first one only."""
+
+    thread: int
+    stream: int
+    block: int
+    offset: int
+    at: int  # of the payload
+    length: int
+    flags: int
+    rank: int
+    time: int
+    unit: float
+    codec: int
+    body: int  # offset of the packed bytes in the payload
+    raw: int  # bytes when unpacked
+
+
+class Stream(NamedTuple):
+    """The blocks of a stream, each a list of pieces in order."""
+
+    thread: int
+    number: int
+    blocks: list[list[Piece]]
+
+
+def _parse(data: memoryview, at: int, length: int) -> Piece:
+    begin, end = at, at + length
+    if begin < 12 or end > len(data):
+        raise MalformedError
+    thread, at = uvarint(data, at, end, 2**31 - 1)
+    stream, at = uvarint(data, at, end)
+    block, at = uvarint(data, at, end)
+    offset, at = uvarint(data, at, end, MOST)
+    flags, rank, time, unit = 0, 0, 0, 0.0
+    if offset == 0:
+        flags, at = uvarint(data, at, end)
+        rank, at = uvarint(data, at, end)
+        time, at = uvarint(data, at, end, _LATEST)
+        if end - at < 8:
+            raise MalformedError
+        (unit,) = struct.unpack_from("<d", data, at)
+        at += 8
+        if not 0 <= unit < 1e18:
+            raise MalformedError
+    if at == end:
+        raise MalformedError
+    codec = data[at]
+    raw, at = uvarint(data, at + 1, end, MOST)
+    if raw == 0 or codec > APART or (codec == PLAIN and end - at != raw):
+        raise MalformedError
+    return Piece(thread, stream, block, offset, begin, length, flags, rank, time, unit, codec, at - begin, raw)
+
+
+def streams_of(data: memoryview, places: list[int], threads: int) -> tuple[list[Stream], int]:
+    """Return the streams by thread and number, and how many pieces are invalid or lack their block's beginning."""
+    pieces, dropped = [], 0
+    for at, length in zip(places[::2], places[1::2], strict=True):
+        try:
+            piece = _parse(data, at, length)
+        except MalformedError:
+            dropped += 1
+            continue
+        if piece.thread < threads:
+            pieces.append(piece)
+        else:
+            dropped += 1
+    streams: list[Stream] = []
+    for (thread, number, _), group in groupby(sorted(pieces), key=lambda piece: piece[:3]):
+        block = list(group)
+        if block[0].offset:
+            dropped += len(block)
+            continue
+        if not streams or streams[-1][:2] != (thread, number):
+            streams.append(Stream(thread, number, []))
+        streams[-1].blocks.append(block)
+    return streams, dropped
+
+
+def loaded(data: memoryview, block: list[Piece]) -> tuple[bytes, bool]:
+    """Return the bytes of a block up to the first missing or damaged piece, and whether there is none."""
+    found = bytearray()
+    for piece in block:
+        if piece.offset < len(found):
+            continue  # a duplicate
+        payload = data[piece.at : piece.at + piece.length]
+        checksum = zlib.crc32(payload, zlib.crc32(data[piece.at - 8 : piece.at - 4]))
+        is_whole = checksum == int.from_bytes(data[piece.at - 4 : piece.at], "little")
+        if piece.offset != len(found) or len(found) + piece.raw > MOST or not is_whole:
+            return bytes(found), False
+        try:
+            found += unpacked(piece.codec, bytes(payload[piece.body :]), piece.raw)
+        except MalformedError:
+            return bytes(found), False
+    return bytes(found), True
