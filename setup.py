@@ -32,6 +32,8 @@ compile_args += ["-fno-plt"]  # the interpreter's functions are called at every 
 callbacks = "native/module/wiring.c"
 callback_args = ["-fomit-frame-pointer", "-fno-tree-slp-vectorize"]
 link_args = ["-pthread"]
+# The C library's headers would set what 3.15's pyconfig.h sets to another value.
+compile_args += ["-include", "pyconfig.h"]
 macros: list[tuple[str, str | None]] = [("_GNU_SOURCE", None)]
 macros.append(("LZ4LIB_VISIBILITY", ""))  # native/vendor/lz4 stays inside the core
 build_base = "build"

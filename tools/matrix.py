@@ -8,6 +8,7 @@ of its own under .venvs-matrix; whole output goes to LABEL.log there. What each 
 - an older release of a version that is there in a newer one runs what a patch changes (`PATCH_TESTS`);
 - the version that this script runs on runs the sources and the engine (`CORE_TESTS`), and what is marked `matrix` but
   for `ANY_PYTHON`: `make test` has run all else on it, and only the build is another;
+- free-threaded builds (labels that end in "t") run what is recorded there (`FREE_THREADED_TESTS`);
 - debug builds (labels that end in "debug"), which are slow and whose asserts are on, run what touches the interpreter's
   structures (`SOURCE_TESTS`), and the newest of them all that is native.
 
@@ -45,6 +46,8 @@ SANITIZED_TESTS = [*RECORDING_TESTS, "tests/model", "tests/query/test_calls.py"]
 # Sources and the engine themselves.
 CORE_ROOMS = ["base", "code", "compat", "engine", "recorder/calls", "hooks", "source"]
 CORE_TESTS = [*(f"tests/native/{room}" for room in CORE_ROOMS), "tests/parity"]
+FREE_THREADED_TESTS = ["tests/free_threaded"]
+FREE_THREADED_PACKAGES = ["rich", "pytest", "pytest-timeout", "hypothesis"]  # others have no wheels for these builds
 # What an interpreter's asserts are about: what its hooks and our probes do to its structures.
 SOURCE_TESTS = ["tests/native/code", "tests/native/compat", "tests/native/hooks", "tests/native/source", "tests/parity"]
 # What a patch release changes: what its hooks report, what its frames and code are like, and CPython's own tests of
@@ -245,7 +248,8 @@ class Packages:
     def _install(self, log: TextIO) -> bool:
         shutil.rmtree(ROOT / self.folder, ignore_errors=True)
         python = [*self.maker.command[:-1], f"{self.folder}/bin/python"]
-        install = [*python, *PIP, "setuptools>=77", *requirements("test")]
+        needed = FREE_THREADED_PACKAGES if self.maker.label.endswith("t") else requirements("test")
+        install = [*python, *PIP, "setuptools>=77", *needed]
         return call(log, [*self.maker.command, "-m", "venv", self.folder], {}) and call(log, install, {})
 
 
@@ -291,13 +295,15 @@ def suite(*names: str, workers: int = 1, marks: str = "not timing and not matrix
 
 
 def version(label: str) -> str:
-    """Return the version that a label like 3.13.18 is a release of, or any other label itself."""
-    return ".".join(label.split(".")[:2])
+    """Return the version that a label like 3.13.18 is a release of, or any other label itself; of 3.14.7t, 3.14t."""
+    return ".".join(label.split(".")[:2]) + ("t" if label.count(".") > 1 and label.endswith("t") else "")
 
 
 def selected(label: str, labels: list[str]) -> list[list[str]]:
     """Return the commands that run the tests of one of these interpreters, which are in the order of their versions."""
-    releases = [name for name in labels if not name.endswith("debug")]
+    if label.endswith("t"):
+        return [suite(*FREE_THREADED_TESTS)]
+    releases = [name for name in labels if not name.endswith(("debug", "t"))]
     newest = {version(name): name for name in releases}  # of each version, the last that is named
     debugs = [name for name in labels if name.endswith("debug")]
     if label in debugs:

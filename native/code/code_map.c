@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/lookup_count.h"
 #include "compat/code_deaths.h"
+#include "compat/core_lock.h"
 
 enum { FUNCTION_USERS = 2, SMALLEST = 6 }; /* SMALLEST: binary logarithm of the first number of places */
 
@@ -14,7 +15,12 @@ static sm_code_place nowhere[2];
 
 void (*sm_codes_met_compiled)(void) = NULL;
 
+#if SM_FREE_THREADED
+static sm_code_table no_codes = {.places = nowhere, .shift = 63, .count = 0, .mask = 1};
+sm_code_table *sm_codes_newest = &no_codes;
+#else
 sm_code_table sm_codes = {.places = nowhere, .shift = 63, .count = 0, .mask = 1};
+#endif
 
 static struct {
     uint32_t references;
@@ -24,23 +30,58 @@ static struct {
 
 static uint32_t serials; /* number of entries made so far */
 
-static uint32_t home_of(const PyCodeObject *code) {
-    return (uint32_t)(sm_code_hash(code) >> sm_codes.shift);
+static uint32_t home_in(const sm_code_table *table, const PyCodeObject *code) {
+    return (uint32_t)(sm_code_hash(code) >> table->shift);
+}
+
+static sm_code_place *place_in(const sm_code_table *table, const PyCodeObject *code) {
+    uint32_t i = home_in(table, code);
+    for (const PyCodeObject *at; (at = SM_CODE_AT(&table->places[i])) != code && at != NULL; i = (i + 1) & table->mask)
+        SM_LOOK();
+    SM_LOOK();
+    return &table->places[i];
 }
 
 /* Return the place of this code object, or the free one where it belongs. */
 static sm_code_place *place_of(const PyCodeObject *code) {
-    uint32_t i = home_of(code);
-    for (; sm_codes.places[i].code != code && sm_codes.places[i].code != NULL; i = (i + 1) & sm_codes.mask)
-        SM_LOOK();
-    SM_LOOK();
-    return &sm_codes.places[i];
+    return place_in(&sm_codes, code);
 }
 
 sm_code_entry *sm_code_entry_far(const PyCodeObject *code) {
     const sm_code_place *place = place_of(code);
-    return place->code == code ? place->entry : NULL;
+    return SM_CODE_AT(place) == code ? place->entry : NULL;
 }
+
+#if SM_FREE_THREADED
+static struct table {
+    struct table *next;
+    sm_code_table table;
+} *tables; /* owned; newest first, until the last holder releases them */
+
+static bool resize(uint32_t logarithm) {
+    struct table *more = sm_calloc(1, sizeof *more);
+    sm_code_place *places = sm_calloc((size_t)1 << logarithm, sizeof *places);
+    if (more == NULL || places == NULL) {
+        sm_free(more);
+        sm_free(places);
+        return false;
+    }
+    const sm_code_table *old = &sm_codes;
+    *more = (struct table){tables, {places, 64 - logarithm, old->count, (1u << logarithm) - 1}};
+    for (uint32_t i = 0; i <= old->mask; i++)
+        if (old->places[i].code != NULL)
+            *place_in(&more->table, old->places[i].code) = old->places[i];
+    tables = more;
+    __atomic_store_n(&sm_codes_newest, &more->table, __ATOMIC_RELEASE);
+    return true;
+}
+
+static void publish(sm_code_place *place, sm_code_entry *entry) {
+    Py_INCREF(entry->code);
+    place->entry = entry;
+    __atomic_store_n(&place->code, entry->code, __ATOMIC_RELEASE);
+}
+#else
 
 /* Return false if out of memory, with the table unchanged. */
 static bool resize(uint32_t logarithm) {
@@ -59,6 +100,11 @@ static bool resize(uint32_t logarithm) {
     return true;
 }
 
+static void publish(sm_code_place *place, sm_code_entry *entry) {
+    *place = (sm_code_place){entry->code, entry};
+}
+#endif
+
 /* Return true for Cython's code objects, which have names and lines but zeros for instructions. */
 static bool is_compiled_generator(const PyCodeObject *code) {
     return *(const uint8_t *)code->co_code_adaptive == 0 &&
@@ -66,6 +112,7 @@ static bool is_compiled_generator(const PyCodeObject *code) {
 }
 
 sm_code_entry *sm_code_entry_make(PyCodeObject *code) {
+    SM_CORE_GUARD;
     assert(code != NULL && PyCode_Check(code));
     assert(PyGILState_Check());
     sm_code_entry *entry = sm_code_entry_of(code);
@@ -78,11 +125,41 @@ sm_code_entry *sm_code_entry_make(PyCodeObject *code) {
     if (entry == NULL)
         return NULL;
     *entry = (sm_code_entry){.code = code, .serial = ++serials};
-    *place_of(code) = (sm_code_place){code, entry};
+    publish(place_of(code), entry);
     sm_codes.count++;
     if (sm_codes_met_compiled != NULL && SM_UNLIKELY(is_compiled_generator(code)))
         sm_codes_met_compiled();
     return entry;
+}
+
+#if SM_FREE_THREADED
+static void died(const PyCodeObject *Py_UNUSED(code)) {} /* it has no entry, which would keep it alive */
+
+static void free_entry(sm_code_entry *entry) {
+    if (entry == NULL)
+        return;
+    sm_free(entry->unreported);
+    Py_DECREF(entry->code);
+    sm_free(entry);
+}
+
+static void free_tables(void) {
+    sm_world_stop(); /* until nobody is in the middle of a lookup */
+    const sm_code_table last = sm_codes;
+    __atomic_store_n(&sm_codes_newest, &no_codes, __ATOMIC_RELEASE);
+    sm_world_start();
+    for (uint32_t i = 0; i <= last.mask; i++)
+        free_entry(last.places[i].entry);
+    for (struct table *of = tables, *next; of != NULL; of = next) {
+        next = of->next;
+        sm_free(of->table.places);
+        sm_free(of);
+    }
+    tables = NULL;
+}
+#else
+static uint32_t home_of(const PyCodeObject *code) {
+    return home_in(&sm_codes, code);
 }
 
 static void take_out(sm_code_place *gap) {
@@ -122,22 +199,29 @@ static void died(const PyCodeObject *code) {
         (void)resize(logarithm - 1); /* if this fails, a later death tries again */
 }
 
+static void free_tables(void) {
+    for (uint32_t i = 0; i <= sm_codes.mask; i++)
+        free_entry(sm_codes.places[i].entry);
+    if (sm_codes.places != nowhere)
+        sm_free(sm_codes.places);
+    sm_codes = (sm_code_table){.places = nowhere, .shift = 63, .count = 0, .mask = 1};
+}
+#endif
+
 void sm_codes_hold(void) {
+    SM_CORE_GUARD;
     assert(PyGILState_Check());
     if (users.references++ == 0)
         sm_code_deaths_begin(died);
 }
 
 void sm_codes_release(void) {
+    SM_CORE_GUARD;
     assert(users.references > 0 && PyGILState_Check());
     if (--users.references > 0)
         return;
     sm_code_deaths_end();
-    for (uint32_t i = 0; i <= sm_codes.mask; i++)
-        free_entry(sm_codes.places[i].entry);
-    if (sm_codes.places != nowhere)
-        sm_free(sm_codes.places);
-    sm_codes = (sm_code_table){.places = nowhere, .shift = 63, .count = 0, .mask = 1};
+    free_tables();
 }
 
 bool sm_codes_held(void) {

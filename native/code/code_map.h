@@ -6,8 +6,8 @@
  * R), so there are no tombstones, and the table shrinks again. Entries never move, because users keep pointers to them.
  *
  * compat/code_deaths.h reports code objects that die. The table is emptied when its last holder releases it
- * (sm_codes_hold). It is guarded by the main interpreter's GIL. Code of other interpreters has entries on 3.11 only,
- * where all interpreters share one lock. */
+ * (sm_codes_hold). It is guarded by the main interpreter's GIL, or by the core's lock (compat/core_lock.h). Code of
+ * other interpreters has entries on 3.11 only, where all interpreters share one lock. */
 #pragma once
 
 #include <Python.h>
@@ -33,7 +33,7 @@ typedef struct sm_code_entry {
     void *of[SM_CODE_USERS];          /* pointer of each user, or NULL */
     uint32_t session;                 /* last recording whose source of lines met it, or 0 */
     uint32_t serial;                  /* unique in this process */
-    PyCodeObject *code;               /* borrowed; the entry dies with it */
+    PyCodeObject *code;               /* borrowed; the entry dies with it. Without the GIL, owned by the entry */
     struct sm_unreported *unreported; /* owned, or NULL; see code/unreported_lines.h */
     bool asked_for_unreported;
 } sm_code_entry;
@@ -49,7 +49,16 @@ typedef struct {
     uint32_t count, mask; /* number of entries; number of places - 1 */
 } sm_code_table;
 
+#if SM_FREE_THREADED
+/* Lookups take no lock: a full table is replaced by a larger one, and both live until the last holder releases them.
+ * Entries keep their code objects alive, so no address is reused meanwhile. */
+extern sm_code_table *sm_codes_newest; /* atomic */
+#define sm_codes (*__atomic_load_n(&sm_codes_newest, __ATOMIC_ACQUIRE))
+#define SM_CODE_AT(place) __atomic_load_n(&(place)->code, __ATOMIC_ACQUIRE)
+#else
 extern sm_code_table sm_codes;
+#define SM_CODE_AT(place) ((place)->code)
+#endif
 
 static inline uint64_t sm_code_hash(const void *code) {
     return (uint64_t)(uintptr_t)code * 0x9E3779B97F4A7C15u;
@@ -59,8 +68,9 @@ sm_code_entry *sm_code_entry_far(const PyCodeObject *code); /* searches the plac
 
 /* Return the code object's entry, or NULL. */
 static inline sm_code_entry *sm_code_entry_of(const PyCodeObject *code) {
-    const sm_code_place *place = &sm_codes.places[sm_code_hash(code) >> sm_codes.shift];
-    return SM_LIKELY(place->code == code) ? place->entry : sm_code_entry_far(code);
+    const sm_code_table *table = &sm_codes;
+    const sm_code_place *place = &table->places[sm_code_hash(code) >> table->shift];
+    return SM_LIKELY(SM_CODE_AT(place) == code) ? place->entry : sm_code_entry_far(code);
 }
 
 /* Return the entry of an event's code, or NULL. Cython passes objects that are no code objects. */

@@ -11,6 +11,7 @@
 #include "code/cfunction.h"
 #include "code/text.h"
 #include "compat/compat.h"
+#include "compat/core_lock.h"
 #include "compat/exception.h"
 
 typedef struct {
@@ -52,6 +53,7 @@ static bool is_left_out(const sm_function *function) {
 }
 
 void sm_functions_hide(const char *files) {
+    SM_CORE_GUARD;
     char *hide = files != NULL && *files != '\0' ? sm_copy_chars(files) : NULL;
     bool same = hide != NULL && functions.hide != NULL && strcmp(hide, functions.hide) == 0;
     sm_free(functions.hide);
@@ -64,6 +66,7 @@ void sm_functions_hide(const char *files) {
 }
 
 void sm_functions_want(bool (*wants)(const sm_function *function)) {
+    SM_CORE_GUARD;
     functions.narrowed = functions.wants != NULL;
     functions.wants = wants;
     for (uint32_t i = 0; (wants != NULL || functions.narrowed) && i < functions.all.count; i++) {
@@ -153,6 +156,7 @@ static bool is_plain_lambda(PyCodeObject *code) {
 }
 
 sm_function *sm_function_of_code(PyCodeObject *code, PyObject *globals) {
+    SM_CORE_GUARD;
     assert(functions.ready && PyCode_Check(code));
     sm_code_entry *known = sm_code_entry_of(code);
     if (SM_LIKELY(known != NULL && known->function != NULL && *known->function->module != '\0'))
@@ -199,6 +203,7 @@ static bool names(const sm_function *function, const char *name) {
 }
 
 sm_function *sm_function_of_c(const void *key, PyObject *callable) {
+    SM_CORE_GUARD;
     assert(functions.ready && key != NULL && callable != NULL);
     c_entry *entry = sm_map_find(&functions.c_functions, (uintptr_t)key, sizeof *entry);
     if (entry != NULL && names(entry->function, sm_c_method(callable)->ml_name))
@@ -218,6 +223,7 @@ sm_function *sm_function_of_c(const void *key, PyObject *callable) {
 }
 
 sm_function *sm_function_synthetic(const char *name) {
+    SM_CORE_GUARD;
     return intern(SM_SYNTHETIC, sm_copy_chars(""), sm_copy_chars(name), sm_copy_chars(""), 0, 0);
 }
 

@@ -1,5 +1,6 @@
 #include "compat/code_deaths.h"
 
+#include "compat/core_lock.h"
 #include "compat/exception.h"
 
 static struct {
@@ -29,7 +30,10 @@ static bool begin_watching(void) {
 }
 
 static void end_watching(void) {
-    if (PyCode_ClearWatcher(deaths.watcher) < 0)
+    sm_world_stop(); /* until no other thread is about to call it */
+    bool failed = PyCode_ClearWatcher(deaths.watcher) < 0;
+    sm_world_start();
+    if (failed)
         PyErr_Clear();
     deaths.watcher = -1;
 }

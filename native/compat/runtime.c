@@ -18,7 +18,7 @@ typedef struct {
     int64_t next_id;
 } interpreter_list;
 
-#if PY_VERSION_HEX >= 0x030D0000 && !SM_FREE_THREADED
+#if PY_VERSION_HEX >= 0x030D0000
 #include "compat/frame.h"
 #define Py_BUILD_CORE 1
 #if PY_VERSION_HEX >= 0x030E0000
@@ -197,8 +197,9 @@ static bool pretends(const char *what) {
 const char *sm_interpreter_objection(void) {
     static char unknown[256];
     unsigned long version = pretends("newer") ? 0x0310 : Py_Version >> 16;
-    if (SM_FREE_THREADED || pretends("free-threaded"))
-        return "this is a free-threaded build of Python, which seismo does not support yet: use the ordinary build";
+    if (SM_FREE_THREADED && Py_Version < 0x030E01F0)
+        return "this is a free-threaded build of Python before 3.14.1, whose sys.monitoring loses events: use a newer "
+               "one, or the ordinary build";
     if (PyInterpreterState_Get() != PyInterpreterState_Main())
         return "seismo records the main interpreter only, and this is a subinterpreter";
     if (version > NEWEST_KNOWN) {
@@ -212,4 +213,12 @@ const char *sm_interpreter_objection(void) {
         return "the structures of this Python differ from those of the one that seismo was built for: build seismo "
                "again with it (pip install --no-binary seismo --force-reinstall seismo), or use a release of Python";
     return NULL;
+}
+
+const char *sm_gil_objection(void) {
+    const char *objection = sm_interpreter_objection();
+    if (objection == NULL && (SM_FREE_THREADED || pretends("free-threaded")))
+        return "this is a free-threaded build of Python, where only `seismo profile` without --where can record yet: "
+               "use the ordinary build for everything else";
+    return objection;
 }

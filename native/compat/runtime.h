@@ -5,8 +5,10 @@
 
 #include "compat/compat.h"
 
-/* Return why nothing can be recorded here, or NULL: a free-threaded build, a subinterpreter, or an unknown layout. */
+/* Return why nothing can be recorded here, or NULL: a subinterpreter, or an unknown layout. */
 const char *sm_interpreter_objection(void);
+/* The same for all that is recorded only where there is a GIL: everything but calls by their starts. */
+const char *sm_gil_objection(void);
 
 /* Addresses in the interpreter's state, from its debug offsets (3.13). Read with the GIL. */
 typedef struct {

@@ -2,10 +2,11 @@
  * what the recorders kept. Common events do not come here: a source's callbacks are instantiated with a recorder's
  * inline functions (module/wiring.c).
  *
- * Guard: The GIL for all writes. An sm_thread belongs to its OS thread while that runs Python. The flush worker
- * (flush.h) reads without the GIL, so some changes need the engine's lock as well: the list of threads, their rows and
- * homes, the output, and recorders' tables that a save reads and that move. Lock order: GIL, engine's lock, sampler's
- * lock. The holder of the engine's lock never waits for the GIL: it runs no Python code and drops no reference. */
+ * Guard: The GIL for all writes, or the core's lock on free-threaded builds (compat/core_lock.h). An sm_thread belongs
+ * to its OS thread while that runs Python. The flush worker (flush.h) reads without the GIL, so some changes need the
+ * engine's lock as well: the list of threads, their rows and homes, the output, and recorders' tables that a save reads
+ * and that move. Lock order: GIL, engine's lock, sampler's lock. The holder of the engine's lock never waits for the
+ * GIL: it runs no Python code and drops no reference. */
 #pragma once
 
 #include <Python.h>
@@ -119,7 +120,7 @@ typedef struct { /* a frame that was found running */
 
 #define SM_FLUSH_MS 1000u /* the default */
 
-#define SM_RECORDER_ROOM 256 /* bytes for any recorder's state of a thread, since recorders may change */
+#define SM_RECORDER_ROOM 320 /* bytes for any recorder's state of a thread, since recorders may change */
 
 typedef enum {
     SM_THREAD_BEGINS,  /* its home keeps its paths, if that is another */
@@ -191,6 +192,7 @@ enum { SM_MOST_PAIRS = 2, SM_RECORDINGS = 2 };
  * save reads them as they are. */
 typedef struct {
     bool running, forked; /* forked: in a child without a recording yet */
+    bool stopping;        /* its end has begun */
     bool ahead;           /* the file has its end, and is not written any more; guarded by `disk` (flush.c), too */
     bool at_rest;         /* atomic; no event has come since the flush worker set it, before it saved */
     bool holds_codes, ends_by_signal;

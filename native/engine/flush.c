@@ -20,6 +20,7 @@
 #include "base/time.h"
 #include "base/worker.h"
 #include "code/text.h"
+#include "compat/core_lock.h"
 #include "compat/forks.h"
 
 #define FIRST_NS 50000000 /* until the first write; then pauses double */
@@ -139,6 +140,7 @@ static void write_now(sm_recording *recording, bool gil) {
 }
 
 void sm_engine_flush(sm_recording *recording) {
+    SM_CORE_GUARD;
     if (!has_file(recording) || recording->ahead)
         return;
     settle(recording, false);
@@ -148,6 +150,7 @@ void sm_engine_flush(sm_recording *recording) {
 }
 
 void sm_flush_end(sm_recording *recording, bool over) {
+    SM_CORE_GUARD;
     if (!has_file(recording))
         return;
     settle(recording, false);
@@ -164,6 +167,7 @@ static sm_thread *thread_here(void) {
 }
 
 void sm_engine_ahead(sm_recording *recording, const char *exit) {
+    SM_CORE_GUARD;
     if (!has_file(recording))
         return;
     sm_thread *thread = thread_here();
@@ -185,6 +189,7 @@ void sm_engine_ahead(sm_recording *recording, const char *exit) {
 }
 
 bool sm_engine_move(sm_recording *recording, int fd) {
+    SM_CORE_GUARD;
     if (!has_file(recording))
         return false;
     sm_thread *thread = thread_here();
@@ -197,6 +202,7 @@ bool sm_engine_move(sm_recording *recording, int fd) {
 }
 
 PyObject *sm_engine_snapshot(sm_recording *recording) {
+    SM_CORE_GUARD;
     assert(PyGILState_Check());
     if (recording->pair_count == 0) {
         PyErr_SetString(PyExc_RuntimeError, "nothing has been recorded yet");
@@ -326,6 +332,7 @@ static bool parent_forked(void) {
 /* Write nothing between the fork and sm_engine_after_fork, while the child shares its parent's files. */
 static void child_forked(void) {
     disk = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+    sm_core_forked();
     sm_engine_lock_renew();
     for (int i = 0; i < SM_RECORDINGS; i++) {
         sm_recordings[i]->flush.wanted = false;

@@ -9,6 +9,7 @@
 #include "base/time.h"
 #include "clock/waits.h"
 #include "code/text.h"
+#include "compat/core_lock.h"
 #include "compat/exception.h"
 #include "compat/runtime.h"
 #include "engine/fatal_signals.h"
@@ -29,6 +30,7 @@ static void hold_codes(sm_recording *recording, bool on) {
 
 int sm_engine_init(void) {
     static bool done = false;
+    SM_CORE_GUARD;
     if (done)
         return 0;
     sm_engine_lock_renew();
@@ -85,6 +87,7 @@ static void begin(sm_recording *recording) {
 
 /* Write the ends when a signal kills the process, in which nothing else runs any more. */
 static void end_by_signal(const char *name) {
+    sm_core_enter(); /* until the process has died */
     for (int i = SM_RECORDINGS - 1; i >= 0; i--) {
         sm_recording *recording = sm_recordings[i];
         if (!recording->running || recording->forked)
@@ -201,6 +204,7 @@ static int start(sm_recording *recording, uint32_t count, bool calibrate, bool r
 
 int sm_engine_start(sm_recording *recording, const sm_pair *pairs, uint32_t count, const sm_settings *settings,
                     bool calibrate, bool running, int fd, const char *meta) {
+    SM_CORE_GUARD;
     assert(PyGILState_Check() && !recording->running && meta != NULL);
     assert(count > 0 && count <= SM_MOST_PAIRS && !pairs[0].recorder->beside == (recording == &sm_main));
     assert(count == 1 || pairs[1].recorder->threads == NULL);
@@ -234,14 +238,17 @@ static void end_threads(void) {
 }
 
 void sm_engine_stop(sm_recording *recording, const char *exit) {
-    if (!recording->running)
+    SM_CORE_GUARD;
+    if (!recording->running || recording->stopping)
         return;
+    recording->stopping = true; /* what follows may let go of the lock */
     bool main = recording == &sm_main;
     sm_fatal_signal_begin();
     if (main && sm_this_thread->session == sm_engine.session && recording->pairs[0].recorder->threads != NULL)
         recording->pairs[0].recorder->hold(sm_this_thread, true); /* what follows is not the program's time */
     stop_workers(recording);
     stop_sources(recording, recording->pair_count);
+    sm_core_drain();
     if (recording->settings.journal && recording->output.writer != NULL && !recording->forked)
         sm_writer_regain(recording->output.writer); /* another file cannot make up for its end */
     recording->end_ns = sm_moment_since(&recording->began);
@@ -253,12 +260,13 @@ void sm_engine_stop(sm_recording *recording, const char *exit) {
     if (main)
         sm_sampler_forget();
     sm_flush_end(recording, true);
-    recording->running = recording->forked = false;
+    recording->running = recording->forked = recording->stopping = false;
     hold_codes(recording, false);
     want_end_by_signal(recording, false);
 }
 
 void sm_engine_poll(const sm_recording *recording) {
+    SM_CORE_GUARD;
     if (!recording->running || recording->forked)
         return;
     sm_exception kept = sm_exception_keep();
@@ -281,6 +289,7 @@ void sm_engine_look_after(void) {
 }
 
 int sm_engine_after_fork(sm_recording *recording, int fd, const char *meta) {
+    SM_CORE_GUARD;
     assert(PyGILState_Check() && fd >= -2);
     sm_output_close(&recording->output);
     if (!recording->running)

@@ -3,9 +3,9 @@
  * threads share the row and tree of a group: of their name, without numbers ("Thread-* (work)"), and of what began
  * them.
  *
- * A group is a record without a thread, the `home` of its threads. Their paths are shared, which the GIL allows. Counts
- * stay exact; times are summed. Folding at the end of a thread would need a way to revoke rows in the file. The price
- * is that a thread that begins late and lives long is folded, too.
+ * A group is a record without a thread, the `home` of its threads. Their paths are shared, which the GIL allows:
+ * without it, threads are not folded. Counts stay exact; times are summed. Folding at the end of a thread would need a
+ * way to revoke rows in the file. The price is that a thread that begins late and lives long is folded, too.
  *
  * After MOST_GROUPS groups the name is left out, and later the entry, too. A group's row gets its number at the first
  * save, when some thread is in it for good. */
@@ -25,7 +25,7 @@ static struct {
 } groups;
 
 bool sm_thread_folds(void) {
-    return sm_engine.finished >= SM_THREADS_APART || sm_engine.kept >= SM_THREADS_KEEP;
+    return !SM_FREE_THREADED && (sm_engine.finished >= SM_THREADS_APART || sm_engine.kept >= SM_THREADS_KEEP);
 }
 
 static sm_thread **place_of(const char *pattern, const char *entry) {

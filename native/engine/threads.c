@@ -13,6 +13,7 @@
 
 #include "base/alloc.h"
 #include "base/time.h"
+#include "compat/core_lock.h"
 #include "compat/exception.h"
 #include "compat/frame.h"
 #include "compat/gc_hold.h"
@@ -48,6 +49,7 @@ static void end_thread(sm_thread *thread) {
 
 /* Handle the clearing of the thread's state, perhaps on another thread. Finalizers may still run on it. */
 static void thread_gone(PyObject *capsule) {
+    SM_CORE_GUARD;
     sm_thread *thread = PyCapsule_GetPointer(capsule, CAPSULE);
     if (thread == NULL) {
         PyErr_Clear();
@@ -285,6 +287,7 @@ static sm_thread *thread_here(bool entering) {
 }
 
 sm_thread *sm_engine_thread_here(bool entering) {
+    SM_CORE_GUARD;
     if (!sm_main.running || sm_main.forked || sm_is_finalizing() || sm_is_apart(&sm_main.apart, PyThreadState_Get()))
         return NULL;
     sm_exception kept = sm_exception_keep();

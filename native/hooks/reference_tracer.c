@@ -295,7 +295,7 @@ static int safe_point(void) {
 }
 
 const char *sm_reference_objection(void) {
-    const char *why_not = sm_interpreter_objection();
+    const char *why_not = sm_gil_objection();
     return why_not != NULL ? why_not : sm_reftracer_objection();
 }
 

@@ -343,7 +343,7 @@ static void child_forked(void) {
 }
 
 static int prepare(void) {
-    const char *why_not = sm_interpreter_objection();
+    const char *why_not = sm_gil_objection();
     if (why_not != NULL) {
         PyErr_SetString(PyExc_RuntimeError, why_not);
         return -1;

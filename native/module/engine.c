@@ -64,6 +64,8 @@ typedef struct {
 static const char *objection_to(const sm_source *source, const start_options *given, const sm_settings *settings) {
     bool all_c = strcmp(settings->c_functions, "all") == 0, auto_c = strcmp(settings->c_functions, "auto") == 0;
     const char *objection = source->objection != NULL ? source->objection() : NULL;
+    if (objection == NULL && !source->starts_only)
+        objection = sm_gil_objection();
     if (objection != NULL)
         return objection;
     if (source->frames_in_c && (all_c || (given->only_c && auto_c)))
@@ -89,6 +91,8 @@ static const sm_source *choose_source(const sm_known_recorder *known, const char
         if (name != NULL || known->sources[1] == NULL)
             why_not = objection;
     }
+    if (why_not == NULL && name == NULL)
+        why_not = sm_gil_objection(); /* all that is left may need the GIL */
     if (why_not == NULL && name != NULL)
         PyErr_Format(PyExc_ValueError, "there is no source '%s'", name);
     else
@@ -384,7 +388,7 @@ static PyObject *engine_sources(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED
     PyObject *list = PyList_New(0);
     bool chosen = false;
     for (const sm_source *const *source = sm_recorders[0].sources; list != NULL && *source != NULL; source++) {
-        const char *objection = sm_interpreter_objection();
+        const char *objection = (*source)->starts_only ? sm_interpreter_objection() : sm_gil_objection();
         if (objection == NULL && (*source)->objection != NULL)
             objection = (*source)->objection();
         const char *reason = objection ? objection

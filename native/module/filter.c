@@ -26,7 +26,7 @@ static PyObject *filter_new(PyTypeObject *type, PyObject *arguments, PyObject *k
     if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "y*:Filter", names, &program))
         return NULL;
     if (SM_FREE_THREADED) /* tables of functions depend on the GIL */
-        PyErr_SetString(PyExc_RuntimeError, sm_interpreter_objection());
+        PyErr_SetString(PyExc_RuntimeError, sm_gil_objection());
     if (SM_FREE_THREADED || sm_engine_init() < 0) { /* makes the names of functions available */
         PyBuffer_Release(&program);
         return NULL;

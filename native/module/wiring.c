@@ -119,6 +119,7 @@ static const sm_starts_receiver starts = {
     .c_call_known = sm_starts_c_call_known,
     .c_leave_known = sm_starts_c_leave_known,
     .enter = sm_starts_enter,
+    .unwind_known = sm_starts_unwind_known,
     .unwind = sm_starts_unwind,
     .c_call = sm_starts_c_call,
     .c_leave = sm_starts_c_leave,

@@ -29,6 +29,7 @@ typedef struct {
     bool (*c_call_known)(sm_thread *thread, const void *key);
     bool (*c_leave_known)(sm_thread *thread);
     bool (*enter)(sm_thread *thread, const void *code, bool resumed, bool thrown);
+    bool (*unwind_known)(sm_thread *thread, const void *code);
     bool (*unwind)(sm_thread *thread, const void *code);
     bool (*c_call)(sm_thread *thread, const void *caller, const void *key, PyObject *callable);
     void (*c_leave)(sm_thread *thread, const void *key, sm_leaving how);

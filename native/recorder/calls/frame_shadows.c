@@ -69,6 +69,12 @@ static bool pass_by(const sm_frame_head *frame) {
     return counted;
 }
 
+/* Return true if a frame without a shadow may wait in the frame above. To find out runs code of the interpreter, which
+ * is impossible while the world is stopped. */
+static bool may_wait(const sm_reach *from, const sm_frame_head *frame, PyCodeObject *code) {
+    return from->unknown && !sm_world_is_stopped() && sm_frame_waits(frame, code);
+}
+
 static const sm_shadow *slot_of(const sm_shadows *shadows, const sm_frame_head *frame, uint32_t depth) {
     const sm_shadow *slot = depth < shadows->size ? &shadows->slots[depth] : NULL;
     return slot != NULL && slot->frame == frame ? slot : NULL;
@@ -93,7 +99,7 @@ sm_node *sm_shadows_reach(const sm_tree_thread *tree, sm_reach from) {
             return slot->node;
         if (!passed && !from.unknown && !is_left_out(code))
             return NULL;
-        waited = slot == NULL && (passed || (from.unknown && sm_frame_waits(frame, code)));
+        waited = slot == NULL && (passed || may_wait(&from, frame, code));
         from.depth -= slot != NULL || !passed;
         from.through_c = passed;
     }

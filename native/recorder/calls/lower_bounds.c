@@ -66,10 +66,12 @@ static void note_site(sm_function *caller, sm_function *callee) {
 }
 
 void sm_tree_note_site(sm_function *caller, sm_function *callee) {
+    sm_world_stop(); /* no node is entered between a look at what runs and a note of its entries */
     sm_tree_settle();
     sm_engine_lock();
     note_site(caller, callee);
     sm_engine_unlock();
+    sm_world_start();
 }
 
 static bool is_callee(uint32_t callee) { /* rarely called: only for buckets */

@@ -187,6 +187,7 @@ static void wake(sm_timing *timing) {
 const sm_sampled sm_tree_clocked = {current, add, wake};
 
 void sm_tree_hold(sm_thread *thread, bool on) {
+    SM_CORE_GUARD;
     sm_tree_thread *tree = sm_tree_of(thread);
     if (sm_main.settings.timing == SM_TIMING_NONE)
         return;

@@ -16,6 +16,10 @@ static void free_stacks(sm_tree_thread *tree) {
     sm_awaits_free(&tree->awaits);
     tree->fold = NULL;
     tree->fold_count = tree->fold_size = 0;
+#if SM_FREE_THREADED
+    sm_free(tree->recent);
+    tree->recent = NULL;
+#endif
 }
 
 static void free_thread(sm_tree_thread *tree) {
@@ -60,6 +64,11 @@ static sm_node *new_root(sm_tree_thread *tree) {
 }
 
 static bool reserve_shadows(sm_tree_thread *tree) {
+#if SM_FREE_THREADED
+    if (tree->recent == NULL && (tree->recent = sm_malloc(SM_NODES_RECENT * sizeof *tree->recent)) == NULL)
+        return false;
+    sm_tree_forget_recent(tree->recent);
+#endif
     return !sm_main.pairs[0].source->starts_only || sm_shadows_reserve(&tree->shadows, 0);
 }
 

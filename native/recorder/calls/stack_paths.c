@@ -122,10 +122,12 @@ void sm_tree_mark(sm_node *node, bool running) {
 }
 
 void sm_tree_settle(void) {
+    sm_world_stop(); /* the frames of other threads are read */
     for (sm_thread *thread = sm_engine.threads; thread != NULL; thread = thread->next) {
         if (thread->session == sm_engine.session && !thread->ended)
             sm_shadows_settle(thread);
     }
+    sm_world_start();
 }
 
 void sm_tree_mark_running(sm_thread *thread, bool gil, bool running) {

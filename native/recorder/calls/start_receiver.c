@@ -168,7 +168,7 @@ bool sm_starts_leave(sm_thread *thread, const void *code, sm_leaving how) {
     return sm_rest(node)->function->young || (how == SM_BY_YIELD && node->awaits);
 }
 
-bool sm_starts_unwind_slow(sm_thread *thread, const void *code) {
+bool sm_starts_unwind(sm_thread *thread, const void *code) {
     assert(thread == sm_this_thread && sm_from_starts(sm_tree_of(thread)));
     const sm_frame_head *frame = sm_starts_frame(thread);
     const sm_shadow *slot = sm_shadows_here(&sm_tree_of(thread)->shadows, thread->tstate);

@@ -5,8 +5,6 @@
 #include "recorder/calls/calltree.h"
 #include "recorder/calls/frame_shadows.h"
 
-bool sm_starts_unwind_slow(sm_thread *thread, const void *code);
-
 static inline const sm_frame_head *sm_starts_frame(const sm_thread *thread) {
     return sm_tstate_frame(thread->tstate);
 }
@@ -123,12 +121,14 @@ bool sm_starts_may_disable(sm_thread *thread, const void *key, PyObject *callabl
 void sm_starts_site_off(sm_thread *thread, const void *caller, const void *key, PyObject *callable);
 
 /* Leave a frame by an exception. Return false if its function is left out. */
-SM_INLINE bool sm_starts_unwind(sm_thread *thread, const void *code) {
+bool sm_starts_unwind(sm_thread *thread, const void *code);
+
+SM_INLINE bool sm_starts_unwind_known(sm_thread *thread, const void *code) {
     const sm_frame_head *frame = sm_starts_frame(thread);
     sm_shadow *here = sm_shadows_open(&sm_tree_of(thread)->shadows, thread->tstate);
     if (SM_UNLIKELY(here == NULL) || SM_UNLIKELY(frame == NULL) || SM_UNLIKELY(!sm_shadow_is_of(here, frame)) ||
         SM_UNLIKELY(!sm_frame_is_of(frame, code)) || here->node->timed)
-        return sm_starts_unwind_slow(thread, code);
+        return false;
     sm_tree_raised(here->node);
     return true;
 }

@@ -10,7 +10,9 @@
 sm_tree_settings sm_tree_chosen;
 sm_tree_state sm_tree;
 static sm_node nobody; /* guard: the GIL; never changed */
+#if !SM_FREE_THREADED
 sm_node *sm_nodes_recent[SM_NODES_RECENT];
+#endif
 
 sm_tree_function *sm_tree_function_of(sm_function *function) {
     sm_tree_function **grown = sm_grown_to(sm_tree.functions, function->id, &sm_tree.functions_size, sizeof *grown);
@@ -399,9 +401,15 @@ bool sm_tree_check_nodes(const sm_tree_thread *tree) {
 
 /* ---- the end ---- */
 
-void sm_tree_free(void) {
+void sm_tree_forget_recent(sm_node **recent) {
     for (size_t i = 0; i < SM_NODES_RECENT; i++)
-        sm_nodes_recent[i] = &nobody;
+        recent[i] = &nobody;
+}
+
+void sm_tree_free(void) {
+#if !SM_FREE_THREADED
+    sm_tree_forget_recent(sm_nodes_recent);
+#endif
     for (uint32_t i = 0; i < sm_tree.functions_size; i++)
         sm_free(sm_tree.functions[i]);
     sm_free(sm_tree.functions);

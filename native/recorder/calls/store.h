@@ -83,7 +83,8 @@ bool sm_tree_check_nodes(const sm_tree_thread *tree);
 uint64_t sm_tree_bytes(const sm_tree_thread *tree);
 /* Return the node's rare data, which any thread makes if missing, or NULL if out of memory. */
 sm_node_more *sm_node_has(sm_node *node);
-void sm_tree_free(void); /* frees all but what threads own */
+void sm_tree_free(void);                      /* frees all but what threads own */
+void sm_tree_forget_recent(sm_node **recent); /* an empty cache of SM_NODES_RECENT children */
 
 void sm_calltree_save(sm_output *output);
 void sm_calltree_announce(const sm_thread *thread, const sm_node *node); /* writes a new node's row */

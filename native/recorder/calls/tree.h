@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/map.h"
+#include "compat/core_lock.h"
 #include "engine/engine.h"
 #include "recorder/awaits.h"
 
@@ -124,6 +125,9 @@ typedef struct sm_tree_thread {
     uint32_t fold_count, fold_size;
     sm_awaits awaits; /* suspended coroutines, with their codes */
     sm_map parked;    /* nodes on its other stacks (stack_paths.c) */
+#if SM_FREE_THREADED
+    struct sm_node **recent; /* owned: its own cache instead of sm_nodes_recent */
+#endif
 } sm_tree_thread;
 
 static inline sm_tree_thread *sm_tree_of(sm_thread *thread) {
@@ -135,7 +139,11 @@ sm_node *sm_node_in_table(sm_node *parent, const void *key);
 /* A cache, shared by all threads, of children found recently that are only in their parents' tables: one for each hash
  * of parent and key. Guard: the GIL. */
 #define SM_NODES_RECENT 1024
+#if SM_FREE_THREADED
+#define sm_nodes_recent (sm_tree_of(sm_this_thread)->recent)
+#else
 extern sm_node *sm_nodes_recent[SM_NODES_RECENT];
+#endif
 static inline sm_node **sm_node_recent(const sm_node *parent, const void *key) {
     uint64_t hash = ((uintptr_t)parent ^ (uintptr_t)key) * 0x9E3779B97F4A7C15u;
     return &sm_nodes_recent[hash >> 32 & (SM_NODES_RECENT - 1)];

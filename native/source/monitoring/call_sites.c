@@ -19,7 +19,7 @@
 #include "source/sources.h"
 
 bool sm_sites_on = false;
-uint32_t sm_sites_to_go = SM_SITES_EVERY;
+SM_OWN_TLS uint32_t sm_sites_to_go = SM_SITES_EVERY;
 
 #if SM_HAS_MONITORING
 

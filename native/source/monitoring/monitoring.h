@@ -6,6 +6,7 @@
 
 #include "code/cfunction.h"
 #include "code/unreported_lines.h"
+#include "compat/core_lock.h"
 #include "hooks/monitoring_tool.h"
 #include "source/sources.h"
 
@@ -38,10 +39,10 @@ static inline PyObject *sm_answer(bool wanted) {
 bool sm_site_is_done(PyObject *code, PyObject *offset, const void *callee, bool needless);
 #define SM_SITES_EVERY 8
 #define SM_SITES_SELDOM 64
-extern bool sm_sites_on;        /* c_functions="auto" */
-extern uint32_t sm_sites_to_go; /* calls until the next look */
-uint32_t sm_sites_gap(void);    /* random number of calls between two looks */
-void sm_sites_start(bool on);   /* resets the table of call sites */
+extern bool sm_sites_on;                   /* c_functions="auto" */
+extern SM_OWN_TLS uint32_t sm_sites_to_go; /* calls until the next look */
+uint32_t sm_sites_gap(void);               /* random number of calls between two looks */
+void sm_sites_start(bool on);              /* resets the table of call sites */
 
 static inline bool sm_sites_look(void) {
     if (SM_LIKELY(!sm_sites_on || --sm_sites_to_go != 0))

@@ -215,12 +215,20 @@ def start_core(
     if not frames:
         options["running"] = False
     if "where" in options:
-        options["where"] = _core.Filter(narrowed(options["where"]).program)
+        options["where"] = native_filter(narrowed(options["where"]).program, what)
     if "span" in options:
-        options["span"] = _core.Filter(spanned(options["span"]).program)
+        options["span"] = native_filter(spanned(options["span"]).program, what)
     try:
         _core.start(fd=fd, meta=meta, hide=hidden(hide), **options, **about_process())  # type: ignore[arg-type]
     except (RuntimeError, ValueError) as reason:
+        raise RecordingError(f"{what} cannot be recorded", str(reason), "see: seismo doctor") from None
+
+
+def native_filter(program: bytes, what: str = "this program") -> _core.Filter:
+    """Return the native filter of a compiled expression. Raise RecordingError where this interpreter has none."""
+    try:
+        return _core.Filter(program)
+    except RuntimeError as reason:
         raise RecordingError(f"{what} cannot be recorded", str(reason), "see: seismo doctor") from None
 
 

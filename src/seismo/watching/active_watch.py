@@ -12,7 +12,7 @@ from time import monotonic, time_ns
 
 from seismo.errors import SeismoError, UsageError
 from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
-from seismo.process.engine import HIDE
+from seismo.process.engine import HIDE, native_filter
 from seismo.watching import actions as _actions
 from seismo.watching import match as _match
 from seismo.watching.describe_match import Describer
@@ -85,7 +85,7 @@ class ActiveWatch:
             self._debug = _actions.debugger(self.stop)
         selection, detail = self.selection, self._describe.detail
         native = _core.Watch(
-            _core.Filter(self.expression.program),
+            native_filter(self.expression.program),
             selection.mask,
             None if self._only_counts else self._report,
             selection.evaluate if self.expression.needs_python else None,

@@ -30,6 +30,8 @@ def seismo(*arguments, folder, pretends="", status=0):
 @pytest.mark.parametrize("unknown", SENTENCES)
 @pytest.mark.parametrize("verb", RECORDS, ids=lambda verb: verb[0])
 def test_recording_is_refused(verb, unknown, tmp_path):
+    if verb == ["profile"] and unknown == "free-threaded":
+        verb = ["profile", "--where", 'function("f")']  # calls alone can be recorded there
     (tmp_path / "program.py").write_text("print('it ran')")
     done = seismo(*verb, "program.py", folder=tmp_path, pretends=unknown, status=2)
     assert SENTENCES[unknown] in " ".join(done.stderr.split())
@@ -50,7 +52,7 @@ def test_recordings_are_read(unknown, tmp_path):
 
 @pytest.mark.crossed
 @pytest.mark.parametrize("unknown", SENTENCES)
-@pytest.mark.parametrize("call", ["seismo.profile().__enter__()", "seismo.hooks.setprofile(print)"])
+@pytest.mark.parametrize("call", ["seismo.lines().__enter__()", "seismo.hooks.setprofile(print)"])
 def test_a_program_is_told(call, unknown):
     program = (
         f"import seismo, seismo.hooks\ntry: {call}\nexcept (seismo.SeismoError, RuntimeError) as error: print(error)"

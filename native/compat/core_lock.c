@@ -1,0 +1,64 @@
+#include "compat/core_lock.h"
+
+#if SM_FREE_THREADED
+
+#include <sched.h>
+
+PyAPI_FUNC(void) _PyEval_StopTheWorld(PyInterpreterState *interpreter);
+PyAPI_FUNC(void) _PyEval_StartTheWorld(PyInterpreterState *interpreter);
+
+static PyMutex lock;
+static uint32_t waiting; /* atomic: threads in the middle of an event that do not have the lock yet */
+static SM_FAST_TLS uint32_t depth;
+static SM_FAST_TLS bool locked;
+static uint32_t stops; /* guard: the lock */
+
+void sm_core_enter(void) {
+    if (depth++ > 0 || sm_is_finalizing())
+        return;
+    __atomic_fetch_add(&waiting, 1, __ATOMIC_SEQ_CST);
+    PyMutex_Lock(&lock);
+    __atomic_fetch_sub(&waiting, 1, __ATOMIC_SEQ_CST);
+    locked = true;
+}
+
+void sm_core_leave(void) {
+    if (--depth > 0 || !locked)
+        return;
+    locked = false;
+    PyMutex_Unlock(&lock);
+}
+
+void sm_world_stop(void) {
+    if (stops++ == 0)
+        _PyEval_StopTheWorld(PyInterpreterState_Get());
+}
+
+void sm_world_start(void) {
+    if (--stops == 0)
+        _PyEval_StartTheWorld(PyInterpreterState_Get());
+}
+
+bool sm_world_is_stopped(void) {
+    return stops > 0;
+}
+
+void sm_core_drain(void) {
+    sm_world_stop(); /* then each attached thread is between two events, and the others are counted */
+    sm_world_start();
+    while (__atomic_load_n(&waiting, __ATOMIC_SEQ_CST) != 0 && locked && depth == 1) {
+        sm_core_leave();
+        PyThreadState *tstate = PyEval_SaveThread();
+        sched_yield();
+        PyEval_RestoreThread(tstate);
+        sm_core_enter();
+    }
+}
+
+void sm_core_forked(void) {
+    lock = (PyMutex){._bits = 0};
+    waiting = depth = stops = 0;
+    locked = false;
+}
+
+#endif
