@@ -42,13 +42,13 @@ build() {  # FOLDER COMMAND...: the log is FOLDER.log, shown if the command fail
   (cd "$name" && "$@") >>"$name.log" 2>&1 || { tail -30 "$name.log" >&2; exit 1; }
 }
 export CC="$PWD/musl-cc" CFLAGS="-O2 -fPIC"
-build zlib ./configure --static --prefix="$PWD/root"
+build zlib ./configure --static --prefix="$PWD/prefix"
 build zlib make -j "$jobs" install
-build libffi ./configure --disable-shared --disable-docs --prefix="$PWD/root"
+build libffi ./configure --disable-shared --disable-docs --prefix="$PWD/prefix"
 build libffi make -j "$jobs" install
 export OPT="-DNDEBUG" PKG_CONFIG_LIBDIR=/nowhere
-export ZLIB_CFLAGS="-I$PWD/root/include" ZLIB_LIBS="-L$PWD/root/lib -lz"
-export LIBFFI_CFLAGS="-I$PWD/root/include" LIBFFI_LIBS="-L$PWD/root/lib -lffi"
+export ZLIB_CFLAGS="-I$PWD/prefix/include" ZLIB_LIBS="-L$PWD/prefix/lib -lz"
+export LIBFFI_CFLAGS="-I$PWD/prefix/include" LIBFFI_LIBS="-L$PWD/prefix/lib -lffi"
 build python ./configure --prefix="$folder" --with-ensurepip=install --disable-test-modules
 build python make -j "$jobs" install
 "$folder/bin/python3" -c 'import ctypes, sys, sysconfig, zlib; print(sys.version.split()[0], sysconfig.get_config_var("SOABI"))'
