@@ -41,10 +41,10 @@ _OF_FILES = ("weight", "time", "start", "end", "where", "rcfile", "no_config", "
 
 
 def is_given(path: str | None) -> bool:
-    """Return True if the path is a dataset."""
-    from seismo.dataset import is_dataset
+    """Return True if the path is a dataset. A URL can be nothing else."""
+    from seismo.dataset import is_dataset, is_url
 
-    return path is not None and os.path.isdir(path) and is_dataset(path)
+    return path is not None and (is_url(path) or (os.path.isdir(path) and is_dataset(path)))
 
 
 def add_attempts(parser: ArgumentParser) -> None:

@@ -93,10 +93,10 @@ def open_recording(path: str, attempts: Literal["last", "all"] = "last") -> Reco
 
     if path == "-":
         return model.read(sys.stdin.buffer.read())
-    if os.path.isdir(path):
-        from seismo.dataset import Dataset, is_dataset
+    if os.path.isdir(path) or "://" in path:
+        from seismo.dataset import Dataset, is_dataset, is_url
 
-        if is_dataset(path):
+        if is_url(path) or is_dataset(path):
             with Dataset(path, attempts=attempts) as dataset:
                 return dataset.read()
     start = _start_of(path)

@@ -103,8 +103,14 @@ def _query_dataset(args: Namespace, words: list[str], sql: str) -> int:
         if args.tables:
             write_tables(paper_for(sys.stdout, args.color), dataset)
             return 0
-        views, folder = dataset.views(), dataset.path
-        _answer(args, sql, lambda output: Database([], memory=args.memory, output=output, views=views, folder=folder))
+        views, folder, filesystem = dataset.views(), dataset.path, dataset.filesystem
+        _answer(
+            args,
+            sql,
+            lambda output: Database(
+                [], memory=args.memory, output=output, views=views, folder=folder, filesystem=filesystem
+            ),
+        )
     return 0
 
 

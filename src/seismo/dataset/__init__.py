@@ -10,6 +10,7 @@ docs/dataset.md describes the files. Datasets need DuckDB and PyArrow: pip insta
 from seismo.dataset.compact import compact
 from seismo.dataset.folder import Dataset, is_dataset
 from seismo.dataset.groups import Spread, Why, explain, spread
+from seismo.dataset.remote import is_url
 from seismo.dataset.writer import Appended, append
 
-__all__ = ["Appended", "Dataset", "Spread", "Why", "append", "compact", "explain", "is_dataset", "spread"]
+__all__ = ["Appended", "Dataset", "Spread", "Why", "append", "compact", "explain", "is_dataset", "is_url", "spread"]

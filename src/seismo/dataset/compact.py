@@ -9,21 +9,22 @@ from __future__ import annotations
 import functools
 import json
 import os
-import shutil
 from contextlib import nullcontext
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 from seismo import progress
 from seismo.dataset.engines import ENGINES, LOW_BITS, ROWS, Reduction, halves, started
-from seismo.dataset.files import Folder, TableFile
+from seismo.dataset.files import TableFile, unwritable
 from seismo.dataset.reduce import UNITED, loss, merged_meta
-from seismo.dataset.schema import KEYS, RECORDINGS, SHARED, TABLES, VERSION, D, F, library, sum_of
+from seismo.dataset.remote import folder_at
+from seismo.dataset.schema import KEYS, SHARED, TABLES, VERSION, D, F, library, sum_of
 from seismo.errors import RecordingError, SeismoError, UsageError, did_you_mean
 from seismo.query.sql_tables import quoted
 
 if TYPE_CHECKING:
     from seismo.dataset.engines import Summed
+    from seismo.dataset.files import Folder
     from seismo.dataset.folder import Dataset
 
 # The keys of tables whose rows are added up, and what is the same in all rows then.
@@ -45,9 +46,9 @@ def compact(dataset: Dataset, folder: str | os.PathLike[str], engine: str = "duc
     """
     if engine not in ENGINES:
         raise UsageError(f"there is no engine {engine!a}", hint=did_you_mean(engine, ENGINES) + ", ".join(ENGINES))
-    target = Folder(folder)
+    target = folder_at(folder)
     target.create()
-    if os.listdir(target.at(RECORDINGS)):
+    if any(target.has_recording(os.path.basename(place)) for place in target.recordings()):
         raise UsageError("the dataset has recordings already", target.path, "name a new folder for the sum")
     merged_meta(list(dataset.recordings.values()))  # raises if the kinds differ
     with started(engine) if engine != "duckdb" else nullcontext() as summed:
@@ -76,15 +77,14 @@ class _Sum:
                     self._target.place_folder(part, content)
                     return
             except OSError as error:
-                what = f"the dataset cannot be written: {error.strerror or error}"
-                raise RecordingError(what, self._target.path, "check its permissions and free space") from None
+                raise unwritable(error, self._target.path) from None
             finally:
                 self._target.discard(part)
 
     def _copy_shared(self) -> None:
         for table in SHARED:
             for file in self._dataset.files(table):
-                self._target.place(table, os.path.basename(file), functools.partial(shutil.copyfile, file))
+                self._target.place(table, os.path.basename(file), functools.partial(self._dataset.copy, file))
 
     def _write(self, folder: str, table: str, content: str) -> None:
         """Write a table, unless it has no rows."""

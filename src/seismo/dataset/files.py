@@ -6,7 +6,7 @@ import json
 import os
 import shutil
 import time
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Self
 
 from seismo.dataset.schema import (
@@ -25,14 +25,18 @@ from seismo.dataset.schema import (
 from seismo.errors import RecordingError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
 AT_ONCE = 4 * GROUP_ROWS  # rows that are sorted and written together
+MAGIC = b"PAR1"  # at both ends of a Parquet file
+COMMIT = "recordings.parquet"  # the file without which a recording is not complete
 FORGOTTEN = 86400  # seconds after which an incomplete file is of a writer that was killed
 
 
 class Folder:
-    """A dataset's folder. path: as given."""
+    """A dataset's folder. path: as given. seismo.dataset.remote has one at a URL."""
+
+    is_remote = False
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = os.fspath(path)
@@ -43,45 +47,83 @@ class Folder:
 
     def create(self) -> None:
         """Make the folder a dataset unless it is one. Raise UsageError or RecordingError if that is not possible."""
-        if os.path.exists(self.at(MARKER)):
-            self.check()
-        elif os.path.exists(self.path) and not os.path.isdir(self.path):
+        try:
+            there = self.has(MARKER)
+            if there:
+                self.check()
+            elif self._others():
+                hint = "name an empty or a new folder, or a dataset"
+                raise UsageError("the folder has other files and is no dataset", self.path, hint)
+            self._prepare()
+            if not there:
+                self.place("", MARKER, _write_marker)
+        except OSError as error:
+            raise unwritable(error, self.path) from None
+
+    def _others(self) -> set[str]:
+        """Return what is in the folder and belongs to no dataset."""
+        if os.path.exists(self.path) and not os.path.isdir(self.path):
             raise UsageError(
                 "the output of a dataset is a folder, and this is a file", self.path, "name a folder: -o DIR"
             )
-        elif os.path.isdir(self.path) and set(os.listdir(self.path)) - {RECORDINGS, WRITING, *SHARED}:
-            hint = "name an empty or a new folder, or a dataset"
-            raise UsageError("the folder has other files and is no dataset", self.path, hint)
-        try:
-            for name in (RECORDINGS, WRITING, *SHARED):
-                os.makedirs(self.at(name), exist_ok=True)
-            if not os.path.exists(self.at(MARKER)):
-                self.place("", MARKER, _write_marker)
-            self._remove_forgotten()
-        except OSError as error:
-            raise _unwritable(error, self.path) from None
+        there = os.listdir(self.path) if os.path.isdir(self.path) else []
+        return set(there) - {RECORDINGS, WRITING, *SHARED}
+
+    def _prepare(self) -> None:
+        """Make the folders, and remove what writers that were killed have left."""
+        for name in (RECORDINGS, WRITING, *SHARED):
+            os.makedirs(self.at(name), exist_ok=True)
+        for name in os.listdir(self.at(WRITING)):
+            with suppress(OSError):
+                if os.stat(self.at(WRITING, name)).st_mtime < time.time() - FORGOTTEN:
+                    self.discard(self.at(WRITING, name))
 
     def check(self) -> None:
         """Raise RecordingError unless the folder is a dataset that this version can read."""
         try:
-            with open(self.at(MARKER), encoding="utf-8") as file:
-                version = json.load(file)["schema"]
+            version = json.loads(self.read(MARKER))["schema"]
         except FileNotFoundError:
             hint = "seismo export RECORDINGS... -f dataset -o DIR makes one"
             raise RecordingError("this folder is no dataset", self.path, hint) from None
-        except (OSError, ValueError, TypeError, KeyError, RecursionError):
+        except OSError as error:
+            what = f"the dataset cannot be read: {error.strerror or error}"
+            raise RecordingError(what, self.at(MARKER), "check its permissions, and that it can be reached") from None
+        except (ValueError, TypeError, KeyError, RecursionError):
             hint = f'its text should be {{"schema": {VERSION}}}'
             raise RecordingError("the dataset's marker cannot be read", self.at(MARKER), hint) from None
         if not isinstance(version, int) or version > VERSION:
             what = f"the dataset has schema {str(version)[:20]}, and this seismo reads {VERSION}"
             raise RecordingError(what, self.path, "install a newer seismo")
 
-    def _remove_forgotten(self) -> None:
-        """Remove what writers that were killed have left."""
-        for name in os.listdir(self.at(WRITING)):
-            with suppress(OSError):
-                if os.stat(self.at(WRITING, name)).st_mtime < time.time() - FORGOTTEN:
-                    self.discard(self.at(WRITING, name))
+    def read(self, *parts: str) -> bytes:
+        """Return the contents of a file."""
+        with open(self.at(*parts), "rb") as file:
+            return file.read()
+
+    def has(self, *parts: str) -> bool:
+        """Return True if there is a file."""
+        return os.path.exists(self.at(*parts))
+
+    def has_recording(self, name: str) -> bool:
+        """Return True if a recording is in the dataset, whole."""
+        return os.path.isdir(self.at(RECORDINGS, name))
+
+    def recordings(self) -> dict[str, list[str]]:
+        """Return the files of each recording, complete or not, by the path of its folder."""
+        return {place: _in(place) for place in _in(self.at(RECORDINGS))}
+
+    def listed(self, table: str) -> list[str]:
+        """Return the files of a table that recordings share, the newest last."""
+        return sorted(_in(self.at(table)), key=os.path.getmtime)
+
+    @contextmanager
+    def opened(self, path: str) -> Iterator[Any]:
+        """Yield what PyArrow reads a file from."""
+        yield path
+
+    def copy(self, path: str, to: str) -> None:
+        """Copy a file of the dataset to a local path."""
+        shutil.copyfile(path, to)
 
     def temporary(self, name: str) -> str:
         """Return a path for what is not complete."""
@@ -92,11 +134,14 @@ class Folder:
         part = self.temporary(name)
         try:
             write(part)
-            os.replace(part, self.at(folder, name))
+            self._move(part, self.at(folder, name))
         except OSError as error:
-            raise _unwritable(error, self.at(folder, name)) from None
+            raise unwritable(error, self.at(folder, name)) from None
         finally:
             self.discard(part)
+
+    def _move(self, part: str, path: str) -> None:
+        os.replace(part, path)
 
     def place_folder(self, part: str, name: str) -> bool:
         """Rename a complete temporary folder to a recording's. Return False if another writer was faster."""
@@ -105,7 +150,7 @@ class Folder:
         except OSError as error:
             if os.path.isdir(self.at(RECORDINGS, name)):
                 return False
-            raise _unwritable(error, self.path) from None
+            raise unwritable(error, self.path) from None
         finally:
             self.discard(part)
         return True
@@ -125,7 +170,16 @@ def _write_marker(path: str) -> None:
         json.dump({"schema": VERSION}, file)
 
 
-def _unwritable(error: OSError, path: str) -> RecordingError:
+def _in(folder: str) -> list[str]:
+    """Return the paths of what is in a folder, or [] if it cannot be read."""
+    try:
+        return sorted(os.path.join(folder, name) for name in os.listdir(folder) if not name.startswith("."))
+    except OSError:
+        return []
+
+
+def unwritable(error: OSError, path: str) -> RecordingError:
+    """Return the error of a dataset that cannot be written."""
     what = f"the dataset cannot be written: {error.strerror or error}"
     return RecordingError(what, path, "check the folder, its permissions and free space")
 

@@ -6,7 +6,8 @@ import json
 import os
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
-from seismo.dataset.files import Folder, clean
+from seismo.dataset.files import COMMIT, MAGIC, clean
+from seismo.dataset.remote import folder_at
 from seismo.dataset.schema import MARKER, RECORDINGS, SHARED, TABLES, VERSION, arrow_type, library, sql_type
 from seismo.errors import RecordingError, UsageError, did_you_mean
 from seismo.query.sql_tables import quoted
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from seismo.model import Recording
 
 MEMORY = "1GB"
-MAGIC = b"PAR1"  # at both ends of a Parquet file
 SUFFIX = ".parquet"
 _OF_PROCESSES = ("processes", "threads", "calls_by_path", "calls_by_function")
 # The attempts at tasks that do not count. An attempt may have several processes (Spark's Python workers of one task),
@@ -48,8 +48,8 @@ class Entry(NamedTuple):
 
 
 def is_dataset(path: str | os.PathLike[str]) -> bool:
-    """Return True if the path is a folder with a dataset's marker."""
-    return os.path.isfile(os.path.join(os.fspath(path), MARKER))
+    """Return True if the path or URL is a folder with a dataset's marker. Raise OSError if it cannot be reached."""
+    return folder_at(path).has(MARKER)
 
 
 class Dataset:
@@ -66,18 +66,22 @@ class Dataset:
         memory: the most memory that DuckDB may use, as it parses it. attempts: of a task that was retried, take the
         last attempt that finished (the last one if none did), or all.
         """
-        self.path = os.fspath(path)
+        folder = folder_at(path)
+        self.path = folder.path
         if clean(self.path) != self.path:
             raise RecordingError("DuckDB reads no folder whose name is not UTF-8", self.path, "rename it")
         self.problems: list[str] = []
-        folder = Folder(path)
         folder.check()
         self._folder, self._memory = folder, memory
         self._files: dict[str, list[str]] = {name: [] for name in TABLES}
-        for table in SHARED:
-            self._files[table] = [file for file in self._listed(folder.at(table)) if self._is_whole(file)]
-        for name in self._listed(folder.at(RECORDINGS)):
-            self._find(name)
+        try:
+            for table in SHARED:
+                self._files[table] = [file for file in sorted(folder.listed(table)) if self._is_whole(file)]
+            for place, files in folder.recordings().items():
+                self._find(place, files)
+        except OSError as error:
+            what = f"the dataset cannot be read: {error.strerror or error}"
+            raise RecordingError(what, self.path, "check that it can be reached") from None
         self.recordings: dict[str, Entry] = {}
         self._attempts = attempts
         self.superseded: list[int] = []  # attempts at tasks that are left out, as processes
@@ -98,28 +102,26 @@ class Dataset:
 
     # ---- files ----
 
-    @staticmethod
-    def _listed(folder: str) -> list[str]:
-        try:
-            return sorted(os.path.join(folder, name) for name in os.listdir(folder) if not name.startswith("."))
-        except OSError:
-            return []
-
-    def _find(self, recording: str) -> None:
+    def _find(self, recording: str, files: list[str]) -> None:
         """Add the files of a recording if all are whole."""
         found: list[tuple[str, str]] = []
-        for file in self._listed(recording):
+        for file in files:
             table, suffix = os.path.splitext(os.path.basename(file))
             if table in TABLES and suffix == SUFFIX:
                 found.append((table, file))
         if "recordings" not in {table for table, _ in found}:
-            self._leave_out(recording, "it has no recordings.parquet")
+            self._leave_out(recording, f"it has no {COMMIT}: it is being written, or its writer failed")
         elif all(self._is_whole(file, recording) for _, file in found):
             for table, file in found:
                 self._files[table].append(file)
 
     def _is_whole(self, file: str, recording: str = "") -> bool:
-        """Return True if the file begins and ends as a Parquet file, else note the problem."""
+        """Return True if the file begins and ends as a Parquet file, else note the problem.
+
+        A store of objects has them whole only, and opening each would take longer than most questions.
+        """
+        if self._folder.is_remote:
+            return True
         try:
             with open(file, "rb") as stream:
                 start = stream.read(len(MAGIC))
@@ -145,9 +147,20 @@ class Dataset:
             connection = duckdb.connect(":memory:", config={**config, "memory_limit": self._memory})
         except duckdb.Error as error:
             raise UsageError(f"DuckDB does not start: {str(error).splitlines()[0]}", f"memory {self._memory}") from None
+        if self.filesystem is not None:
+            connection.register_filesystem(self.filesystem)
         connection.execute("set preserve_insertion_order = false")
         connection.execute("set enable_progress_bar = false")
         return connection
+
+    @property
+    def filesystem(self) -> Any:
+        """Return the filesystem of fsspec that has the files, or None for local ones."""
+        return getattr(self._folder, "filesystem", None)
+
+    def copy(self, file: str, to: str) -> None:
+        """Copy a file of the dataset to a local path. Raise OSError if it cannot be read."""
+        self._folder.copy(file, to)
 
     def files(self, table: str) -> list[str]:
         """Return the files of a table that can be read."""
@@ -231,7 +244,7 @@ class Dataset:
         for name, files in self._files.items():
             for file in files:
                 place = file if name in SHARED else os.path.dirname(file)
-                if place not in bad and (why := damage(name, file)):
+                if place not in bad and (why := self._damage(name, file)):
                     bad[place] = why
         self._changed = True
         for place, why in bad.items():
@@ -241,6 +254,14 @@ class Dataset:
         if bad and self.recordings:
             self._check_any()
         return bool(bad)
+
+    def _damage(self, table: str, file: str) -> str:
+        """Return why a file of a table cannot be read, or ""."""
+        try:
+            with self._folder.opened(file) as source:
+                return damage(table, source, os.path.basename(file))
+        except OSError as error:
+            return f"{os.path.basename(file)} cannot be read: {error.strerror or error}"
 
     # ---- recordings ----
 
@@ -308,10 +329,9 @@ class Dataset:
                 return found
 
 
-def damage(name: str, file: str) -> str:
-    """Return why a file of a table cannot be read, or ""."""
+def damage(name: str, file: Any, shown: str) -> str:
+    """Return why a file of a table cannot be read, or "". file: a path or a file; shown: its name."""
     parquet = library("pyarrow.parquet")
-    shown = os.path.basename(file)
     try:
         found = parquet.ParquetFile(file, page_checksum_verification=True)
         types = {field.name: field.type for field in found.schema_arrow}

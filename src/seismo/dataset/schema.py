@@ -78,7 +78,7 @@ def library(name: str) -> Any:
     try:
         return importlib.import_module(name)
     except ImportError:
-        title = {"duckdb": "DuckDB", "pyarrow": "PyArrow"}[name.partition(".")[0]]
+        title = {"duckdb": "DuckDB", "pyarrow": "PyArrow", "fsspec": "fsspec"}[name.partition(".")[0]]
         raise UsageError(f"datasets need {title}, which is not installed", hint=install_command("dataset")) from None
 
 

@@ -9,7 +9,6 @@ In the order of functions and paths, these numbers take next to no space, which 
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Any
 
 from seismo.dataset.content_hash import NOTHING, PLACES, Tree, digest, numbers
@@ -32,27 +31,26 @@ class Known:
         self._read()
 
     def _read(self) -> None:
-        for name in self._newest("functions"):
-            columns = self._columns("functions", name, "function", "flags")
+        for file in self._newest("functions"):
+            columns = self._columns(file, "function", "flags")
             for function, flags in zip(*columns, strict=True) if columns else ():
                 key = function.to_bytes(8, "little", signed=True)
                 self._functions[key] = self._functions.get(key, 0) | flags
-        for name in self._newest("paths"):
+        for file in self._newest("paths"):
             if len(self._paths) >= MOST_KNOWN:
                 break
-            columns = self._columns("paths", name, "hash", "path")
+            columns = self._columns(file, "hash", "path")
             for path, number in zip(*columns, strict=True) if columns else ():
                 self._paths[path.to_bytes(8, "little", signed=True)] = number
 
     def _newest(self, table: str) -> list[str]:
-        folder = self._folder.at(table)
-        names = [name for name in os.listdir(folder) if name.endswith(".parquet")]
-        return sorted(names, key=lambda name: os.stat(os.path.join(folder, name)).st_mtime_ns, reverse=True)
+        return [file for file in reversed(self._folder.listed(table)) if file.endswith(".parquet")]
 
-    def _columns(self, table: str, name: str, *columns: str) -> list[list[Any]]:
+    def _columns(self, file: str, *columns: str) -> list[list[Any]]:
         """Return columns of a file, or [] if it is damaged: its rows are then written once more."""
         try:
-            found = library("pyarrow.parquet").read_table(self._folder.at(table, name), columns=list(columns))
+            with self._folder.opened(file) as source:
+                found = library("pyarrow.parquet").read_table(source, columns=list(columns))
         except (OSError, ValueError):  # pyarrow.ArrowInvalid is a ValueError
             return []
         return [found[column].to_pylist() for column in columns]
@@ -106,9 +104,9 @@ class Known:
 
     def _is_free(self, pool: int, hashes: list[int]) -> bool:
         """Return True if there is no file of this number, or one with these paths."""
-        if not os.path.exists(self._folder.at("paths", _name(pool))):
+        if not self._folder.has("paths", _name(pool)):
             return True
-        return self._columns("paths", _name(pool), "hash") == [hashes]
+        return self._columns(self._folder.at("paths", _name(pool)), "hash") == [hashes]
 
 
 def _name(pool: int) -> str:

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from seismo import progress
 from seismo.dataset import content_hash, tasks
-from seismo.dataset.files import Folder, TableFile, arrow_column, clean
+from seismo.dataset.files import COMMIT, TableFile, arrow_column, clean, unwritable
 from seismo.dataset.processes import by_process
+from seismo.dataset.remote import folder_at, is_url
 from seismo.dataset.schema import MARKER, RECORDINGS, TABLES, VERSION, library
 from seismo.dataset.shared import Known
 from seismo.dataset.tasks import TASK
@@ -51,7 +52,8 @@ def append(
     """Append recordings, or files of recordings, to a dataset, which is created if there is none.
 
     A recording that cannot be read or is there already is left out, with a remark. opener: reads a file. Raise
-    UsageError for labels that are none, RecordingError if the folder cannot be written.
+    UsageError for labels that are none, RecordingError if the folder cannot be written. At a URL, a recording that
+    cannot be written is left out, too, and the others are appended.
     """
     from seismo.model import Recording
 
@@ -67,8 +69,18 @@ def append(
             what = "; ".join(part for part in (error.what, error.hint) if part)
             found.append(Appended(name, False, f"left out: {what}", True))
         else:
-            found.append(writer.add(name, recording, labels))
+            found.append(_added(writer, name, recording, labels, is_url(folder)))
     return found
+
+
+def _added(writer: Writer, name: str, recording: Recording, labels: Mapping[str, str], goes_on: bool) -> Appended:
+    """Append a recording. goes_on: if it cannot be written, return that, for the next one may be."""
+    try:
+        return writer.add(name, recording, labels)
+    except RecordingError as error:
+        if not goes_on:
+            raise
+        return Appended(name, False, f"left out: {error.what}; append it again", True)
 
 
 class Writer:
@@ -77,9 +89,12 @@ class Writer:
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         """Create the dataset unless it exists."""
         library("pyarrow.parquet")
-        self._folder = Folder(folder)
+        self._folder = folder_at(folder)
         self._folder.create()
-        self._known = Known(self._folder)
+        try:
+            self._known = Known(self._folder)
+        except OSError as error:
+            raise unwritable(error, self._folder.path) from None
         self._processes: dict[int, str] = {}  # the recordings that have them
         self._seen: set[str] = set()
 
@@ -88,9 +103,12 @@ class Writer:
         gc.collect()  # the one before: a recording that was asked for its functions is part of a cycle
         recording = problem_losses(recording).timed("wall")
         content = _content(name, recording)
-        if os.path.isdir(self._folder.at(RECORDINGS, content)):
-            return Appended(name, False, self._present(content, labels))
-        self._read_processes()
+        try:
+            if self._folder.has_recording(content):
+                return Appended(name, False, self._present(content, labels))
+            self._read_processes()
+        except OSError as error:
+            raise unwritable(error, self._folder.path) from None
         parts = [(content_hash.of_process(row, part), row, part) for row, part in by_process(recording)]
         there = [key for key, row, _ in parts if row and content_hash.numbers([key])[0] in self._processes]
         kept = f"{len(there)} of its {len(parts)} processes are in the dataset already" if there else ""
@@ -103,8 +121,7 @@ class Writer:
                 tables.write(recording, [one for one in parts if one[0] not in there])
         except OSError as error:
             self._folder.discard(part_path)
-            what = f"the dataset cannot be written: {error.strerror or error}"
-            raise RecordingError(what, self._folder.path, "check its permissions and free space") from None
+            raise unwritable(error, self._folder.path) from None
         except BaseException:
             self._folder.discard(part_path)
             raise
@@ -118,7 +135,8 @@ class Writer:
         """Return the remark on a recording that is in the dataset."""
         remark = "it is in the dataset already"
         try:
-            table = library("pyarrow.parquet").read_table(self._folder.at(RECORDINGS, content, "recordings.parquet"))
+            with self._folder.opened(self._folder.at(RECORDINGS, content, COMMIT)) as source:
+                table = library("pyarrow.parquet").read_table(source)
             had = dict(table["labels"][0].as_py())
         except (OSError, ValueError, KeyError, IndexError, TypeError):
             return f"{remark}, and damaged: remove {self._folder.at(RECORDINGS, content)} to append it again"
@@ -127,14 +145,27 @@ class Writer:
     def _read_processes(self) -> None:
         """Find out which processes are in recordings that other writers have appended."""
         parquet = library("pyarrow.parquet")
-        for content in set(os.listdir(self._folder.at(RECORDINGS))) - self._seen:
+        for place, files in self._folder.recordings().items():
+            content, wanted = os.path.basename(place), os.path.join(place, "processes.parquet")
+            if (
+                content in self._seen
+                or os.path.join(place, COMMIT) not in files
+                or not self._folder.has_recording(content)
+            ):
+                continue
             self._seen.add(content)
+            if wanted not in files:
+                continue
             try:
-                table = parquet.read_table(
-                    self._folder.at(RECORDINGS, content, "processes.parquet"), columns=["process"]
-                )
-            except (OSError, ValueError):
-                continue  # it has none, or is damaged
+                with self._folder.opened(wanted) as source:
+                    table = parquet.read_table(source, columns=["process"])
+            except ValueError:
+                continue  # it is damaged
+            except OSError:
+                if self._folder.is_remote:  # it may be whole, and its processes would count twice
+                    self._seen.remove(content)
+                    raise
+                continue
             self._processes |= dict.fromkeys(table["process"].to_pylist(), content)
 
 

@@ -83,11 +83,13 @@ class Database:
         output: str | None = None,
         views: Mapping[str, str] | None = None,
         folder: str = "",
+        filesystem: Any = None,
     ) -> None:
         """Open the recordings.
 
         recordings: sources, or pairs of a name and a recording
         views: other tables instead, each by the SQL that reads its files in `folder`
+        filesystem: of fsspec, if `folder` is a URL
         memory: the most memory that a query may use, as DuckDB parses it ("2GB")
         seconds: the most time that a query may take, or None for no limit
         output: a file that `write_parquet` may write
@@ -115,6 +117,8 @@ class Database:
             self._connection = self._duckdb.connect(":memory:", config=config)
             if output is not None:
                 self._connection.execute(f"set allowed_paths = [{quoted(output)}]")
+            if filesystem is not None:
+                self._connection.register_filesystem(filesystem)
             if folder:
                 self._connection.execute(f"set allowed_directories = [{quoted(folder)}]")
             self._connection.execute("set enable_external_access = false")
