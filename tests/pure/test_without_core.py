@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from children import environment, python, seismo
+from paths import ROOT
 
 import seismo as package
 
@@ -83,13 +84,12 @@ def test_what_needs_the_core_is_named(without_core, recording, tmp_path):
 
 @pytest.mark.slow
 def test_the_wheel_is_for_every_platform(tmp_path):
-    root = HERE.parents[1]
     for name in ("native", "src"):
         shutil.copytree(
-            root / name, tmp_path / name, ignore=shutil.ignore_patterns("*.so", "__pycache__", "*.egg-info")
+            ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("*.so", "__pycache__", "*.egg-info")
         )
     for name in ("setup.py", "pyproject.toml", "MANIFEST.in", "README.md", "LICENSE"):
-        shutil.copy(root / name, tmp_path)
+        shutil.copy(ROOT / name, tmp_path)
     words = ["pip", "wheel", "-q", "--no-deps", "--no-build-isolation", "-w", "made", "."]
     python("-m", *words, cwd=tmp_path, env=environment(SEISMO_PURE="1"))
     [wheel] = (tmp_path / "made").iterdir()
