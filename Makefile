@@ -28,7 +28,7 @@ export SEISMO_TESTING ?= 1
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test engines lint web webcheck editors bench matrix sanitize sanitizefuzz fuzz docs dist wheels wheeltest release format clean
+.PHONY: help demo test engines lint web webcheck editors bench matrix sanitize sanitizefuzz fuzz docs site dist wheels wheeltest release format clean
 .DELETE_ON_ERROR:
 
 help:  ## this list
@@ -161,8 +161,22 @@ docs: $(VENV)/.ready  ## bring the generated pages up to date and run every exam
 	$(BIN)/python tools/document.py
 	$(PYTEST) -q -n $(WORKERS) --timeout 300 tests/docs
 
+# What makes the documentation site needs nothing of ours.
+.venv-site/.ready: pyproject.toml
+	rm -rf .venv-site
+	$(PYTHON) -m venv .venv-site
+	$(PYTHON) tools/requirements.py site >.venv-site/requirements.txt
+	.venv-site/bin/python -m pip install -q --disable-pip-version-check -r .venv-site/requirements.txt
+	@touch $@
+
+site: $(VENV)/.ready .venv-site/.ready  ## the documentation site into build/site, with the pages that its recipes write; any dead link fails
+	folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT && \
+	  $(PYTEST) -q -n $(WORKERS) --timeout 300 --basetemp "$$folder/recipes" tests/docs/test_examples.py -k cookbook && \
+	  sh tools/pictures.sh $(BIN)/python "$$folder/report.svg" && \
+	  RECIPES="$$folder" .venv-site/bin/mkdocs build --quiet
+
 clean:  ## forget environments and builds
-	rm -rf .venv .venv-engines .venvs-matrix build dist demo web/node_modules web/build editors/vscode/node_modules editors/vscode/build tests/formats/viewers/node_modules .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-engines .venv-site .venvs-matrix build dist demo web/node_modules web/build editors/vscode/node_modules editors/vscode/build tests/formats/viewers/node_modules .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find src native tests -name '__pycache__' -prune -exec rm -rf {} +
 	find src -name '*.so' -delete
 	rm -rf src/*.egg-info
