@@ -1,7 +1,8 @@
 """Hooks of MkDocs (mkdocs.yml): add the files outside of docs that pages link to and the gallery, and check the result.
 
-The site has the file PATH of the repository as repository/PATH.md, a folder as repository/PATH/index.md. The gallery has
-what the recipes of docs/cookbook write: NAME.md writes the page NAME.html, or one of several files into the folder NAME.
+The site has the file PATH of the repository as repository/PATH.md, a folder as repository/PATH/index.md. The gallery
+has what the recipes of docs/cookbook write: NAME.md writes the page NAME.html, or one of several files into the folder
+NAME.
 """
 
 import logging
@@ -52,7 +53,8 @@ def shown(path: str) -> str:
     here = ROOT / path
     if path.endswith(".md"):
         return here.read_text(encoding="utf-8")
-    files = sorted(one for one in here.iterdir() if one.is_file() and one.name != "README.md") if here.is_dir() else [here]
+    below = here.iterdir() if here.is_dir() else [here]
+    files = sorted(one for one in below if one.is_file() and one.name != "README.md")
     about = here / "README.md"
     parts = [about.read_text(encoding="utf-8") if about.exists() else f"# {path}\n"]
     for file in files:
@@ -64,7 +66,7 @@ def shown(path: str) -> str:
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the pages of files outside of docs, as far as links lead, and the gallery with what the recipes wrote."""
     waiting = [(file.src_uri, file.content_string) for file in files.documentation_pages()]
-    gallery = ["# Gallery\n\nThe [recipes](../cookbook/index.md) wrote these pages when this site was built. Use them.\n"]
+    gallery = ["# Gallery\n\nThe [recipes](../cookbook/index.md) wrote these pages when this site was built.\n"]
     for src, markdown in sorted(waiting):
         name = posixpath.basename(src).removesuffix(".md")
         wrote = sorted(RECIPES.rglob(f"{name}.html")) + sorted(RECIPES.rglob(f"{name}/index.html"))
@@ -135,10 +137,10 @@ class Links(HTMLParser):
 
 
 def on_post_build(config: MkDocsConfig) -> None:
-    """Warn of what a page loads from elsewhere, and of files that are not there; MkDocs checks only links in Markdown."""
+    """Warn of what a page loads from elsewhere, and of missing files; MkDocs checks links in Markdown only."""
     site = Path(config.site_dir)
     for page in site.rglob("*.html"):
-        if page.name == "404.html" or page.relative_to(site).parts[0] == "gallery" and page.name != "index.html":
+        if page.name == "404.html" or (page.relative_to(site).parts[0] == "gallery" and page.name != "index.html"):
             continue
         parser = Links()
         parser.feed(page.read_text(encoding="utf-8"))
