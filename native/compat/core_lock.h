@@ -36,9 +36,6 @@ void sm_core_forked(void); /* in the child, where the holder of the lock does no
 
 /* One per thread where a thread changes it at events, or else one that the GIL guards. */
 #define SM_OWN_TLS SM_FAST_TLS
-/* Read and write a word at an event that other threads read or write. */
-#define SM_LOAD(x) __atomic_load_n(&(x), __ATOMIC_RELAXED)
-#define SM_STORE(x, value) __atomic_store_n(&(x), value, __ATOMIC_RELAXED)
 
 #else
 
@@ -53,7 +50,5 @@ static inline bool sm_world_is_stopped(void) {
 static inline void sm_core_drain(void) {}
 static inline void sm_core_forked(void) {}
 #define SM_OWN_TLS
-#define SM_LOAD(x) (x)
-#define SM_STORE(x, value) ((x) = (value))
 
 #endif
