@@ -28,6 +28,7 @@ BENCHMARKS = {
     "timeline": "`seismo trace` and `seismo profile`: added time, CPU, bytes a call, how exact a time is",
     "large": "a million paths, a trace of 10^8 calls: bytes a path, memory, `seismo report`, pictures, `seismo query`",
     "check": "`seismo check`: false alarms, planted regressions, what counting costs",
+    "equal_runs": "`seismo diff`: functions listed between equal runs of five programs, and planted changes found",
     "instructions": "how many instructions an event costs with each recorder and source (needs valgrind)",
     "hooks": "`seismo.hooks` and `seismo.watch`: matching nothing, 1 call in 10,000, everything; two tools; hunter",
     "coverage": "`seismo cover`, coverage.py and SlipCover: programs, a test suite, start-up",

@@ -12,12 +12,17 @@ from seismo import _core
 @pytest.mark.parametrize("c_functions", ["none", "auto", "all"])
 @pytest.mark.parametrize("source", SOURCES)
 def test_costs(source, c_functions, timing):
-    start(source, c_functions=c_functions, timing=timing, calibrate=True)
-    _core.stop()
-    status, recorded = _core.status(), image()
+    kinds = ("python", "resume") + (("c",) if c_functions != "none" else ())
+    for _ in range(20):  # a cost is a difference of times, and 0 where a busy machine made it negative
+        start(source, c_functions=c_functions, timing=timing, calibrate=True)
+        _core.stop()
+        status, recorded = _core.status(), image()
+        if all(status[f"{kind}_inside"] + status[f"{kind}_outside"] > 0 for kind in kinds):
+            break
+    else:
+        pytest.fail(f"there is a cost of 0 in each of 20 calibrations: {status}")
     (process,) = recorded.tables["processes"]
-    for kind in ("python", "resume") + (("c",) if c_functions != "none" else ()):
-        assert status[f"{kind}_inside"] + status[f"{kind}_outside"] > 0, kind
+    for kind in kinds:
         assert process[f"{kind}_inside"] == pytest.approx(status[f"{kind}_inside"], rel=0.01), kind
     assert (c_functions != "none") == (process["c_inside"] + process["c_outside"] > 0)
     assert process["piece_ns"] == pytest.approx(status["piece"], rel=0.01)
