@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 from seismo import progress
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 DELAY = 1.0  # no bar is shown in the first second of work
 INTERVAL = 0.1  # seconds between two drawings
@@ -51,6 +51,7 @@ class _Bar:
         self._stream = stream
         self._work = ("", 0, 0)  # one tuple, so that the drawing thread never reads a mixture of two states
         self._since = time.monotonic()
+        self._within_line = False
         self._lock = threading.Lock()
         self._ended = threading.Event()
         self._picture: Any = None
@@ -60,11 +61,15 @@ class _Bar:
         """Note what is done."""
         self._work = what, done, total
 
-    def clear(self) -> None:
-        """Erase the bar, because something else is about to be written."""
+    def write(self, write: Callable[[Any], int | None], data: Any) -> int | None:
+        """Erase the bar and write something else. No bar is drawn until the last line of that is complete."""
         with self._lock:
             self._erase()
+            written = write(data)
+            if written:
+                self._within_line = bytes(data[written - 1 : written]) != b"\n"
             self._since = time.monotonic()
+            return written
 
     def end(self) -> None:
         """Erase the bar for good."""
@@ -81,7 +86,7 @@ class _Bar:
     def _draw(self) -> None:
         with self._lock:
             what, done, total = self._work
-            if not what or time.monotonic() - self._since < DELAY:
+            if not what or self._within_line or time.monotonic() - self._since < DELAY:
                 return
             if self._picture is None:
                 self._picture = _picture(self._stream)
@@ -127,13 +132,12 @@ class _Raw(io.FileIO):
         self._bar = bar
         self._failed = False
 
-    def write(self, data: Any, /) -> int:
+    def write(self, data: Any, /) -> int | None:  # type: ignore[override]
         """Erase the bar and write. After an error, which is raised once, drop the data like a closed stream."""
         if self._failed:
             return len(data)
-        self._bar.clear()
         try:
-            return super().write(data)
+            return self._bar.write(super().write, data)
         except OSError:
             self._failed = True
             raise
