@@ -126,7 +126,9 @@ AT_HAND = if [ -n "$(PYTHONS)" ]; then for p in $(PYTHONS); do echo "$${p\#\#*/}
 
 matrix: dist  ## the tests on every interpreter at hand; make matrix PYTHONS="python3.12 python3.14" picks
 	@{ $(AT_HAND); [ -n "$(PYTHONS)" ] || [ ! -x $(INTERPRETERS) ] || \
-	   $(INTERPRETERS) | sed -n 's|^\(3\.1[45]\)\.[0-9]* \(.*\)$$|\1-debug \2-dbg|p'; \
+	   { $(INTERPRETERS) | sed -n 's|^\(3\.1[45]\)\.[0-9]* \(.*\)$$|\1-debug \2-dbg|p'; \
+	     $(INTERPRETERS) free-threaded | grep -v '^[^ ]*-tsan ' || \
+	     echo "No free-threaded interpreters can be had here: nothing is recorded on them." >&2; }; \
 	 } | $(PYTHON) tools/matrix.py --jobs $(WORKERS) dist/*.tar.gz
 
 # What builds and tries wheels: for the interpreters at hand, or for this one (FOR=here).

@@ -50,13 +50,19 @@ def blocks(page: Path) -> list[Block]:
 
 
 def matches(expected: str, printed: str) -> bool:
-    """Whether the text is as expected, where "..." stands for anything and blanks at line ends do not count."""
+    """Whether the text is as expected, where "..." stands for anything and blanks at line ends do not count.
+
+    A line that has nothing else stands for any number of lines, also none.
+    """
 
     def tidy(text: str) -> str:
         return "\n".join(line.rstrip() for line in text.strip("\n").splitlines())
 
-    pattern = ".*?".join(re.escape(part) for part in tidy(expected).split("..."))
-    return re.fullmatch(pattern, tidy(printed), re.DOTALL) is not None
+    lines = [
+        r"(?:.*?\n)??" if line == "..." else ".*?".join(map(re.escape, line.split("..."))) + r"\n"
+        for line in tidy(expected).split("\n")
+    ]
+    return re.fullmatch("".join(lines), tidy(printed) + "\n", re.DOTALL) is not None
 
 
 def commands(body: str) -> list[tuple[str, str]]:

@@ -248,12 +248,13 @@ class Objects(Reported, RecordingSession):
         wanted = None if of is None else _chooser(of)
         exceeded = []
         if max_born is not None and (wanted is not None or self.born > max_born):
-            exceeded += _too_many(self._born_rows(wanted), self.born if wanted is None else None, max_born, "were born")
+            born = self.born if wanted is None else None
+            exceeded += _too_many(self._born_rows(wanted), born, max_born, "was born", "were born")
         if max_alive is not None and (wanted is not None or self.alive > max_alive):
             rows = [
                 (row.count, row.type, row.place) for row in self._since(None, None) if not wanted or wanted(row.type)
             ]
-            exceeded += _too_many(rows, self.alive if wanted is None else None, max_alive, "are alive")
+            exceeded += _too_many(rows, self.alive if wanted is None else None, max_alive, "is alive", "are alive")
             if exceeded and not self._collect:
                 exceeded.append(
                     "(cycles that are garbage count as alive: seismo.objects(collect=True) has them collected)"
@@ -302,13 +303,15 @@ def _chooser(of: Types) -> Callable[[str], bool]:
     return wanted
 
 
-def _too_many(rows: list[tuple[int, str, str]], count: int | None, limit: int, what: str) -> list[str]:
+def _too_many(rows: list[tuple[int, str, str]], count: int | None, limit: int, one: str, many: str) -> list[str]:
     """Return the lines of a message, or none if the limit holds. `count` is the total, by default that of the rows."""
     rows = sorted((row for row in rows if row[0]), key=lambda row: (-row[0], row[1:]))
     found = sum(row[0] for row in rows) if count is None else count
     if found <= limit:
         return []
-    lines = [f"{found:,} objects {what}, and {limit:,} may be:"]
+    lines = [
+        f"1 object {one}, and {limit:,} may be:" if found == 1 else f"{found:,} objects {many}, and {limit:,} may be:"
+    ]
     lines += [f"  {born:,} × {kind}" + (f"  {place}" if place else "") for born, kind, place in rows[:_WORST]]
     if len(rows) > _WORST:
         lines.append(f"  {sum(row[0] for row in rows[_WORST:]):,} others")
