@@ -81,7 +81,7 @@ def test_what_comes_later_is_shown(running):
             if kind == "trace":
                 assert len([url for url in asked if "/events?" in url]) > 1, "marks are asked for again"
                 names = [url for url in asked if url.endswith("/trace")]
-                assert len(names) == 2, "names are asked for when there are more"
+                assert len(names) in (2, 3), "names are asked for when there are more, or a thread has got its own"
             path.with_name("end").touch()
             view.locator(".live", has_text="ended").wait_for()
     finally:

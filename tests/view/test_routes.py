@@ -169,7 +169,7 @@ def test_a_file_that_grows_is_followed(tmp_path, trace, profile):
     path.write_bytes(Path(trace.path).read_bytes())
     found = loaded(answers, "0/state", version=0)
     recording = trace.recording
-    sizes = [len(recording.functions), len(recording.threads)]
+    sizes = [len(recording.functions), len(recording.threads), len(recording.threads)]  # each thread has a name
     assert found == {"version": 1, "grown": True, "ending": "", "to": recording.calls.end_ns, "sizes": sizes}
     assert loaded(answers, "0/state", version=0)["grown"]  # another window asks, too
     assert not loaded(answers, "0/state", version=1)["grown"]

@@ -243,6 +243,7 @@ def _trace(entry: ServedRecording, _query: Mapping[str, str]) -> Answer:
         {
             "from": 0,
             "version": entry.version,
+            "sizes": _sizes(recording),
             "steps": max(1, min(MOST_STEPS, len(recording.calls.blocks) // BLOCKS_A_STEP)),
             **threads(recording),
             "names": [shown(name) for name in functions["qualname"]],
@@ -331,12 +332,17 @@ def _source(entry: ServedRecording, query: Mapping[str, str]) -> Answer:
     return _json(source_of(entry.recording, Sources(entry.recording), function))
 
 
+def _sizes(recording: Recording) -> list[int]:
+    """Return the numbers of functions, of threads, and of threads whose name is known by now."""
+    return [len(recording.functions), len(recording.threads), sum(map(bool, recording.threads["name"]))]
+
+
 def _state(entry: ServedRecording, query: Mapping[str, str]) -> Answer:
     """Answer with the version, the size and the ending of the recording, and whether the version is new."""
     entry.refresh()
     recording = entry.recording
     known = _whole(query, "version", 0, FOREVER, 0)
-    sizes = [len(recording.functions), len(recording.threads)] if recording.calls else []
+    sizes = _sizes(recording) if recording.calls else []
     to = recording.calls.end_ns if recording.calls else 0
     grown = entry.version != known
     return _json({"version": entry.version, "grown": grown, "ending": entry.ending, "to": to, "sizes": sizes})

@@ -27,7 +27,7 @@ export interface RecordingInfo {
   readonly losses: readonly string[];
 }
 
-/** The growth of a live recording. sizes: the numbers of its functions and threads, or empty if it is no trace. */
+/** The growth of a live recording. sizes: its functions, threads and named threads, or empty if it is no trace. */
 export interface State {
   readonly version: number;
   readonly grown: boolean;
@@ -38,6 +38,7 @@ export interface State {
 
 interface TraceAnswer {
   readonly version: number;
+  readonly sizes: readonly number[];
   readonly steps: number;
   readonly from: number;
   readonly to: number;
@@ -83,6 +84,7 @@ export class ServedTrace implements TraceSource {
   info: TraceInfo;
   readonly steps: number;
   private version: number;
+  private sizes: readonly number[];
 
   private constructor(
     private readonly number: number,
@@ -91,6 +93,7 @@ export class ServedTrace implements TraceSource {
     this.info = infoOf(found);
     this.steps = found.steps;
     this.version = found.version;
+    this.sizes = found.sizes;
   }
 
   static async open(number: number): Promise<ServedTrace> {
@@ -141,13 +144,12 @@ export class ServedTrace implements TraceSource {
   async grown(): Promise<Growth | null> {
     const state = await getJson<State>(`${this.number}/state?version=${this.version}`);
     if (!state.grown) return null;
-    const { names, threads } = this.info;
-    const [functions, tracks] = state.sizes;
-    const moreThreads = tracks !== threads.length;
-    if (moreThreads || functions !== names.length)
-      this.info = infoOf(await getJson<TraceAnswer>(`${this.number}/trace`));
+    const changed = state.sizes.map((size, at) => size !== this.sizes[at]);
+    const moreThreads = changed.slice(1).includes(true); // a thread may get its name later
+    if (changed.includes(true)) this.info = infoOf(await getJson<TraceAnswer>(`${this.number}/trace`));
     else this.info = { ...this.info, to: state.to };
     this.version = state.version;
+    this.sizes = state.sizes;
     return { to: state.to, moreThreads };
   }
 }
