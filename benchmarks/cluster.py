@@ -1,23 +1,28 @@
 """What recording adds to 1,000 tasks of Dask, Ray and Spark, against what it adds to the same functions in one process.
 
-    python benchmarks/cluster.py [dask|ray|spark ...]
+    python benchmarks/cluster.py [--only dask|ray|spark ...] [--rounds N]
 
-Each engine runs the job with two workers, in turns recorded and not. The least of each counts, from the first task to
-the last result, without the start of the engine and without appending. In one process, the functions of all tasks run
-one after the other. Two workers share the added wall time, so it is doubled. CPU time is that of all processes of the
-job, with the driver's and the JVM's; on a machine that is busy otherwise, only it is comparable.
+A round runs the functions of all tasks one after the other in one process, and then the job on two workers, each of the
+two bare and recorded. From the second round on, what recording adds in a round is recorded less bare. The ratio of a
+round is what it adds to the job, over what it adds to the one process; the line has the median of the rounds, the least
+and the most. Times are from the first task to the last result, without the start of the engine and without appending.
+Two workers share the added wall time, so it is doubled. CPU time is that of all processes of the job, with the
+driver's and the JVM's; on a machine that is busy otherwise, only it is comparable, and only over many rounds. An engine
+takes less than three minutes with the usual number of rounds on a quiet machine with two processors.
 """
 
+import argparse
 import contextlib
 import os
 import shutil
+import statistics
 import sys
 import tempfile
 import time
 
 import psutil
 
-TASKS, ROUNDS, CALLS = 1000, 3, 40_000
+TASKS, CALLS, ENGINES = 1000, 40_000, ("dask", "ray", "spark")
 
 
 def work(number):
@@ -46,19 +51,13 @@ def timed(job):
     return wall, cpu() - before
 
 
-def smallest(times):
-    return [min(column) for column in zip(*times, strict=True)]
-
-
-def least(job, recorded):
-    """Return the least times of the job: plain, and recorded in the context that `recorded` makes."""
-    plain, measured = [], []
-    job()
-    for _ in range(ROUNDS):
-        plain.append(timed(job))
+def pairs_of(job, recorded):
+    """Yield the times of the job for ever: bare, and recorded in the context that `recorded` makes."""
+    while True:
+        plain = timed(job)
         with recorded():
-            measured.append(timed(job))
-    return smallest(plain), smallest(measured)
+            measured = timed(job)
+        yield plain, measured
 
 
 def one_process(folder):
@@ -68,7 +67,7 @@ def one_process(folder):
         for number in range(TASKS):
             work(number)
 
-    return least(job, lambda: seismo.profile(output=f"{folder}/one.seismo"))
+    yield from pairs_of(job, lambda: seismo.profile(output=f"{folder}/one.seismo"))
 
 
 def dask(folder):
@@ -82,7 +81,7 @@ def dask(folder):
         def job():
             client.gather(client.map(work, range(TASKS), pure=False))
 
-        return least(job, lambda: seismo.dask(client, f"{folder}/dask"))
+        yield from pairs_of(job, lambda: seismo.dask(client, f"{folder}/dask"))
 
 
 def ray(folder):
@@ -90,20 +89,19 @@ def ray(folder):
 
     import seismo
 
-    def job():
-        engine.get([task.remote(number) for number in range(TASKS)])
+    def run(block, environment):
+        with block:
+            engine.init(num_cpus=2, include_dashboard=False, log_to_driver=False, runtime_env=environment())
+            task = engine.remote(work)
+            engine.get([task.remote(0) for _ in range(10)])  # the workers have started
+            times = timed(lambda: engine.get([task.remote(number) for number in range(TASKS)]))
+            engine.shutdown()
+        return times
 
-    times = {False: [], True: []}
-    for _ in range(ROUNDS):
-        for recorded in (False, True):
-            with seismo.ray(f"{folder}/ray") if recorded else contextlib.nullcontext() as block:
-                environment = block.runtime_env if recorded else {}
-                engine.init(num_cpus=2, include_dashboard=False, log_to_driver=False, runtime_env=environment)
-                task = engine.remote(work)
-                engine.get([task.remote(0) for _ in range(10)])  # the workers have started
-                times[recorded].append(timed(job))
-                engine.shutdown()
-    return smallest(times[False]), smallest(times[True])
+    while True:
+        plain = run(contextlib.nullcontext(), dict)
+        recorded = seismo.ray(f"{folder}/ray")
+        yield plain, run(recorded, lambda recorded=recorded: recorded.runtime_env)
 
 
 def spark(folder):
@@ -119,27 +117,38 @@ def spark(folder):
         session.sparkContext.parallelize(range(TASKS), TASKS).map(work).sum()
 
     try:
-        return least(job, lambda: seismo.spark(session, f"{folder}/spark"))
+        yield from pairs_of(job, lambda: seismo.spark(session, f"{folder}/spark"))
     finally:
         session.stop()
 
 
+def ratios(of_job, of_one):
+    """Return the ratios of a round: of the added wall time, doubled, and of the added CPU time."""
+    (job, recorded_job), (one, recorded_one) = of_job, of_one
+    wall, processor = ((recorded_job[i] - job[i]) / (recorded_one[i] - one[i]) for i in range(2))
+    return 2 * wall, processor
+
+
+def spread(values):
+    return f"{statistics.median(values):.2f} ({min(values):.2f} to {max(values):.2f})"
+
+
 def main():
-    engines = sys.argv[1:] or ["dask", "ray", "spark"]
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("--only", nargs="+", choices=ENGINES, default=ENGINES, help="these engines")
+    parser.add_argument("--rounds", type=int, default=7, help="rounds of an engine (7)")
+    options = parser.parse_args()
     folder = tempfile.mkdtemp()
+    print(f"{TASKS:,} tasks of {CALLS:,} calls; added by recording: s on the engine; ÷ s in one process")
     try:
-        print(f"{TASKS:,} tasks of {CALLS:,} calls", "wall s", "added", "÷ one", "CPU s", "added", "÷ one", sep="\t")
-        alone = None
-        for name in ["one_process", *engines]:
-            plain, recorded = globals()[name](folder)
-            added = [one - other for one, other in zip(recorded, plain, strict=True)]
-            added[0] *= 1 if alone is None else 2
-            alone = alone or added
-            columns = (
-                (f"{before:.2f}", f"{more:.2f}", f"{more / of:.2f}")
-                for before, more, of in zip(plain, added, alone, strict=True)
-            )
-            print(name, *(text for column in columns for text in column), sep="\t", flush=True)
+        for name in options.only:
+            with contextlib.closing(globals()[name](folder)) as job, contextlib.closing(one_process(folder)) as one:
+                next(job), next(one)  # the first round starts workers and loads modules
+                rounds = [(next(job), next(one)) for _ in range(options.rounds)]
+            found = list(zip(*(ratios(*both) for both in rounds), strict=True))
+            for place, what in enumerate(("wall", "CPU")):
+                added = [job[1][place] - job[0][place] for job, _ in rounds]
+                print(f"{name}\t{what}\t{spread(added)} s\t÷ {spread(found[place])}", flush=True)
     finally:
         shutil.rmtree(folder)
 

@@ -60,7 +60,8 @@ static void rest(sm_recording *recording) {
 
 static void save(sm_recording *recording, sm_output *output, bool gil, bool last) {
     output->gil = gil;
-    rest(recording);
+    if (output->since == 0) /* otherwise the file still lacks something */
+        rest(recording);
     sm_engine_save(recording, output, last);
 }
 
@@ -139,13 +140,15 @@ static void write_now(sm_recording *recording, bool gil) {
         write_changes(recording, gil, false);
 }
 
-void sm_engine_flush(sm_recording *recording) {
+void sm_engine_flush(sm_recording *recording, uint32_t since) {
     SM_CORE_GUARD;
     if (!has_file(recording) || recording->ahead)
         return;
     settle(recording, false);
     pthread_mutex_lock(&disk);
+    recording->output.since = since;
     write_now(recording, true);
+    recording->output.since = 0;
     pthread_mutex_unlock(&disk);
 }
 
@@ -179,7 +182,7 @@ void sm_engine_ahead(sm_recording *recording, const char *exit) {
     sm_engine_unlock();
     pthread_mutex_unlock(&disk);
     if (*exit == '\0') {
-        sm_engine_flush(recording);
+        sm_engine_flush(recording, 0);
     } else {
         if (recording->settings.journal) /* its file alone has it, so another one cannot make up for its end */
             sm_writer_regain(recording->output.writer);

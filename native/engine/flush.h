@@ -11,7 +11,8 @@ void sm_flush_start(sm_recording *recording);
 void sm_flush_stop(sm_recording *recording);
 
 /* These are called with the GIL and without the engine's lock. Those before the snapshot do nothing without a file. */
-void sm_engine_flush(sm_recording *recording);
+/* Write what has changed. since: only call paths from this number on, and what they need; 0 for everything. */
+void sm_engine_flush(sm_recording *recording, uint32_t since);
 /* Write everything and the end. over: the recorder has stopped, so a journal's file may be rewritten, too. */
 void sm_flush_end(sm_recording *recording, bool over);
 /* Write everything and the end, as if the process ended now in this way (an exec). "" takes it back. */

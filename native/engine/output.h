@@ -30,6 +30,7 @@ typedef struct {
     bool whole;     /* an image: has everything, and nothing is remembered */
     bool gil;       /* saved with the GIL, so the interpreter stands still */
     bool anew;      /* a new file: has everything, and it is remembered */
+    uint32_t since; /* a save writes paths from this number on, or 0 for all; the caller holds `disk` (flush.c) */
 } sm_output;
 
 static inline bool sm_output_all(const sm_output *output) {

@@ -142,7 +142,7 @@ static int turn_on(sm_recording *recording) {
     }
     sm_engine.from_here = false;
     if (recording->settings.journal)
-        sm_engine_flush(recording); /* a program killed in the first moment leaves a readable trace */
+        sm_engine_flush(recording, 0); /* a program killed in the first moment leaves a readable trace */
     return 0;
 }
 
@@ -315,7 +315,7 @@ int sm_engine_after_fork(sm_recording *recording, int fd, const char *meta) {
         sm_engine.same_frames = false;
     }
     if (recording->settings.journal)
-        sm_engine_flush(recording);
+        sm_engine_flush(recording, 0);
     sm_flush_start(recording);
     return 0;
 }

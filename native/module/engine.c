@@ -255,11 +255,16 @@ static PyObject *engine_snapshot(PyObject *Py_UNUSED(module), PyObject *args) {
 
 static PyObject *engine_flush(PyObject *Py_UNUSED(module), PyObject *args) {
     sm_recording *recording = &sm_main;
-    if (!PyArg_ParseTuple(args, "|O&:flush", as_recording, &recording))
+    unsigned int since = 0;
+    if (!PyArg_ParseTuple(args, "|O&I:flush", as_recording, &recording, &since))
         return NULL;
     sm_engine_poll(recording);
-    sm_engine_flush(recording);
+    sm_engine_flush(recording, since);
     Py_RETURN_NONE;
+}
+
+static PyObject *engine_paths(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(none)) {
+    return PyLong_FromUnsignedLongLong(sm_calltree_paths());
 }
 
 static PyObject *engine_move(PyObject *Py_UNUSED(module), PyObject *args) {
@@ -472,7 +477,10 @@ static PyMethodDef functions[] = {
     {"stop", SM_KEYWORDS(engine_stop),
      "Remove the hooks and write the rest. Does nothing when nothing is being recorded."},
     {"snapshot", engine_snapshot, METH_VARARGS, "Return the recording so far, as the bytes of a .seismo file."},
-    {"flush", engine_flush, METH_VARARGS, "Write to the file, if there is one, what has changed since the last write."},
+    {"flush", engine_flush, METH_VARARGS,
+     "flush(recorder, since): write to the file, if there is one, what has changed since the last write, or of call\n"
+     "paths only those from a number on."},
+    {"paths", engine_paths, METH_NOARGS, "Return the number of call paths."},
     {"quietly", (PyCFunction)(void (*)(void))engine_quietly, METH_FASTCALL,
      "quietly(function, *args): call the function without recording what it does or how long it takes."},
     {"move", engine_move, METH_VARARGS,

@@ -104,7 +104,7 @@ static void mark_all(bool gil, bool on) {
 static void save_open(sm_output *output, sm_thread *thread, uint32_t nodes, uint64_t now) {
     const sm_timing *timing = &thread->timing;
     sm_node *node = thread->ended ? NULL : sm_sampler_so_far(timing, now).of;
-    if (node == NULL || sm_rest(node)->id >= nodes)
+    if (node == NULL || sm_rest(node)->id >= nodes || sm_rest(node)->id < output->since)
         return;
     sums of = sums_of(sm_rest(node));
     sm_piece open = sm_sampler_so_far(timing, now); /* read after the row, so that nothing is counted twice */
@@ -116,21 +116,32 @@ static void save_open(sm_output *output, sm_thread *thread, uint32_t nodes, uint
     sm_rest(node)->saved--;
 }
 
+static void save_changed(sm_output *output, const sm_thread *thread, const sm_node *node) {
+    sm_node_rest *rest = sm_rest(node);
+    uint32_t sum = changes(node, rest);
+    if (!sm_output_all(output) && sum == rest->saved)
+        return;
+    save_node(output, thread, node, sums_of(rest));
+    if (!output->whole)
+        rest->saved = sum;
+}
+
+/* Write the changed paths of a thread, the newest chunk first. With output->since, this stops at the first older path:
+ * a thread's numbers increase. Then the paths above are written too, unless they have been. */
 static void save_thread(sm_output *output, sm_thread *thread, uint32_t nodes) {
     sm_tree_chunk *chunk = __atomic_load_n(&sm_tree_of(thread)->chunks, __ATOMIC_ACQUIRE);
+    uint32_t since = sm_output_all(output) ? 0 : output->since;
     for (; chunk != NULL; chunk = chunk->next) {
-        uint32_t used = __atomic_load_n(&chunk->used, __ATOMIC_ACQUIRE);
-        for (uint32_t i = 0; i < used; i++) {
-            sm_node *node = &chunk->nodes[i];
-            sm_node_rest *rest = &chunk->rest[i];
-            if (node->parent == NULL || rest->id >= nodes)
+        for (uint32_t i = __atomic_load_n(&chunk->used, __ATOMIC_ACQUIRE); i-- > 0;) {
+            const sm_node *node = &chunk->nodes[i];
+            if (node->parent == NULL || chunk->rest[i].id >= nodes)
                 continue;
-            uint32_t sum = changes(node, rest);
-            if (sm_output_all(output) || sum != rest->saved) {
-                save_node(output, thread, node, sums_of(rest));
-                if (!output->whole)
-                    rest->saved = sum;
-            }
+            if (chunk->rest[i].id < since)
+                return;
+            save_changed(output, thread, node);
+            for (const sm_node *above = node->parent; since > 0 && above->parent != NULL && sm_rest(above)->saved == 0;
+                 above = above->parent)
+                save_changed(output, thread, above);
         }
     }
 }

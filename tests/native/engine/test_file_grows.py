@@ -3,6 +3,7 @@
 import os
 import stat
 import threading
+from collections import Counter
 from itertools import pairwise
 
 import children
@@ -50,7 +51,11 @@ def calls(path):
     recording = read(path, running=True)
     assert recording.problems == []
     names = recording.functions["qualname"]
-    return {names[row.function]: row.calls for row in recording.tree if names[row.function][1:].isdigit()}
+    found = Counter()
+    for row in recording.tree:
+        if names[row.function][1:].isdigit():
+            found[names[row.function]] += row.calls
+    return found
 
 
 @pytest.mark.parametrize("recorder", ["calltree", "linetimes"])
@@ -158,6 +163,29 @@ def test_whole_after_every_flush(recorded):
         assert calls(path) == {f"f{i}": number - i // 5 for i in range(min(FUNCTIONS, number * 5))}
         assert os.listdir(path.parent) == [path.name]
     assert sum(one != other for one, other in pairwise(seen)) > 2  # it was written anew
+
+
+def test_only_paths_from_a_number_on(recorded):
+    """Their callers come with them; what older paths have done since is written by the next whole flush."""
+    path = recorded()
+    old, new = functions()[:2]
+
+    def earlier():
+        old()
+
+    def later():
+        old()
+        new()
+
+    earlier()
+    _core.flush()
+    since = _core.paths()
+    earlier()
+    later()
+    _core.flush("calltree", since)
+    assert calls(path) == {"f0": 2, "f1": 1}, "once below earlier(), and once below later()"
+    _core.flush()
+    assert calls(path) == {"f0": 3, "f1": 1}
 
 
 def test_who_has_it_open_reads_on(recorded):

@@ -17,7 +17,7 @@ from seismo.errors import RecordingError
 from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.process import engine, fork_handlers
 from seismo.process.output_file import say
-from seismo.recording_kinds import TASKS
+from seismo.recording_kinds import CALLS, TASKS
 from seismo.sessions.profile import Profile, profile
 
 TYPE_CHECKING = False
@@ -116,28 +116,28 @@ class TaskRecording:
             if os.path.isdir(self._folder):
                 say(str(error))
 
-    def flush(self) -> None:
-        """Write what has been recorded."""
+    def flush(self, since: int = 0) -> None:
+        """Write what has been recorded, or only the call paths from a number on."""
         if self._session is not None:
-            _core.flush()
+            _core.flush(CALLS, since if since <= _core.paths() else 0)  # or another file has begun
 
     def run(self, labels: Mapping[str, str], function: Callable[..., Any], *arguments: Any, **keywords: Any) -> Any:
         """Call a function as a task. What it called is in the file when it returns."""
-        self._begin()
+        since = self._begin()
         try:
             return _marker("task")(_note(labels), function, arguments, keywords, _FAILED, _FINISHED)
         finally:
-            self._end()
+            self._end(since)
 
     async def run_async(
         self, labels: Mapping[str, str], function: Callable[..., Awaitable[Any]], *arguments: Any, **keywords: Any
     ) -> Any:
         """Await a coroutine function as a task."""
-        self._begin()
+        since = self._begin()
         try:
             return await _marker("coroutine")(_note(labels), function, arguments, keywords, _FAILED, _FINISHED)
         finally:
-            self._end()
+            self._end(since)
 
     def wrapped(
         self, function: Callable[..., Any], labels: Callable[[], Mapping[str, str]], code: CodeType | None
@@ -150,38 +150,40 @@ class TaskRecording:
             return run(labels(), function, *arguments, **keywords)
 
         def generator(*arguments: Any, **keywords: Any) -> Generator[Any, Any, Any]:
-            self._begin()
+            since = self._begin()
             try:
                 marker = _marker("generator")
                 return (yield from marker(_note(labels()), function, arguments, keywords, _FAILED, _FINISHED))
             finally:
-                self._end()
+                self._end(since)
 
         async def async_generator(*arguments: Any, **keywords: Any) -> AsyncGenerator[Any]:
-            self._begin()
+            since = self._begin()
             try:
                 marker = _marker("async_generator")
                 async for one in marker(_note(labels()), function, arguments, keywords, _FAILED, _FINISHED):
                     yield one
             finally:
-                self._end()
+                self._end(since)
 
         made = async_generator if flags & _ASYNC_GENERATOR else generator if flags & _GENERATOR else plain
         return wraps(function)(made)
 
-    def _begin(self) -> None:
+    def _begin(self) -> int:
         with self._lock:
             self._running += 1
+        return _core.paths()
 
-    def _end(self) -> None:
+    def _end(self, since: int) -> None:
+        """Write the paths of a task that ends. They are new, since its marker is."""
         with self._lock:
             self._running -= 1
-            self.settle()
+            self.settle(since)
 
-    def settle(self) -> None:
+    def settle(self, since: int = 0) -> None:
         """Write what has been recorded at the end of a task, or go on in another file if this one is large."""
         with self._lock:
-            self.flush()
-            if self._session is not None and not self._running and _core.status()["paths"] > ROTATE:
+            self.flush(since)
+            if self._session is not None and not self._running and _core.paths() > ROTATE:
                 self.stop()
                 self.start()
