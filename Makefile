@@ -129,8 +129,9 @@ matrix: dist  ## the tests on every interpreter at hand; make matrix PYTHONS="py
 	   $(INTERPRETERS) | sed -n 's|^\(3\.1[45]\)\.[0-9]* \(.*\)$$|\1-debug \2-dbg|p'; \
 	 } | $(PYTHON) tools/matrix.py --jobs $(WORKERS) dist/*.tar.gz
 
-# What builds and tries wheels: for the interpreters at hand, or for this one (FOR=here).
-FOR_WHEELS = $(if $(filter here,$(FOR)),: |,{ $(AT_HAND); } |) $(BIN)/python
+# What builds and tries wheels: for the interpreters at hand, free-threaded ones too, or for this one (FOR=here).
+FREE_THREADED = [ -n "$(PYTHONS)" ] || [ ! -x $(INTERPRETERS) ] || $(INTERPRETERS) free-threaded | grep -v -e '-tsan '
+FOR_WHEELS = $(if $(filter here,$(FOR)),: |,{ $(AT_HAND); $(FREE_THREADED); } |) $(BIN)/python
 wheels: dist  ## wheels of every interpreter at hand, for x86_64 and aarch64, glibc and musl, into dist; make wheels FOR=here builds one
 	@$(FOR_WHEELS) tools/wheels.py $(if $(filter here,$(FOR)),--here) dist/*.tar.gz
 
@@ -139,7 +140,8 @@ wheeltest:  ## install the wheels of dist for each interpreter at hand, without 
 
 release: $(VENV)/.made  ## check version and changelog, tag, build and try all wheels, check them; docs/releasing.md has what follows
 	$(BIN)/python tools/release.py prepare
-	$(MAKE) --no-print-directory wheels wheeltest
+	$(MAKE) --no-print-directory wheels
+	$(MAKE) --no-print-directory wheeltest
 	$(BIN)/python tools/release.py check
 
 FUZZ = $(foreach part,reader formats filter cover,--script "fuzz/fuzz_$(part).py --seconds $(FOR) $(SEED:%=--seed %)")

@@ -2,6 +2,7 @@
 
 Standard input has a line for each interpreter, as for tools/matrix.py; --here takes this one. A new virtual environment
 gets the wheel by pip, and tools/try_wheel.py runs there, with a search path that has no compiler and no other program.
+The same is done once with what pip builds from the source distribution, by the machine's compiler.
 
 The interpreter of tools/musl_python.sh tries its wheel, too. It has no TLS: this interpreter downloads what seismo
 depends on.
@@ -13,6 +14,7 @@ import shutil
 import subprocess
 import sys
 import time
+import tomllib
 from pathlib import Path
 
 from requirements import requirements
@@ -20,18 +22,20 @@ from requirements import requirements
 ROOT = Path(__file__).resolve().parents[1]
 PLACES = ROOT / "build" / "wheels" / "installed"
 DEPENDENCIES = PLACES / "dependencies"
+FROM_SOURCE = "source"
 MUSL = ROOT / "build" / "wheels" / "musl" / "bin" / "python3"
 
 
 def try_wheel(label: str, command: list[str], dist: Path) -> bool:
-    """Install the wheel for an interpreter and try it. Return True if all went well."""
+    """Install the wheel for an interpreter, or the source distribution, and try it. Return True if all went well."""
     place = PLACES / label
     python = str(place / "bin" / "python")
-    pip = [python, "-m", "pip", "install", "-q", "--disable-pip-version-check", "--only-binary", ":all:"]
+    kinds = ["--no-binary", "seismo"] if label == FROM_SOURCE else ["--only-binary", ":all:"]
+    pip = [python, "-m", "pip", "install", "-q", "--disable-pip-version-check", *kinds]
     links = ["--no-index", "--find-links", str(dist), "--find-links", str(DEPENDENCIES)]
     steps = [
         [command[-1], "-m", "venv", str(place)],
-        [*pip, *links, "seismo"],  # pip picks the wheel
+        [*pip, *links, "seismo"],  # pip picks the file
         ["/usr/bin/env", "-i", "PATH=/nowhere", f"HOME={place}", python, "-I", str(ROOT / "tools" / "try_wheel.py")],
     ]
     shutil.rmtree(place, ignore_errors=True)
@@ -59,7 +63,10 @@ def main() -> int:
     if MUSL.exists() and not args.here:
         lines.append(f"3.14-musl {MUSL}")
     pip = [sys.executable, "-m", "pip", "download", "-q", "--disable-pip-version-check", "--only-binary", ":all:"]
-    subprocess.run([*pip, "--dest", str(DEPENDENCIES), *requirements()], check=True)
+    build_system = tomllib.loads((ROOT / "pyproject.toml").read_text())["build-system"]["requires"]
+    subprocess.run([*pip, "--dest", str(DEPENDENCIES), *requirements(), *build_system], check=True)
+    if not args.here:
+        lines.append(f"{FROM_SOURCE} {sys.executable}")
     passed = [try_wheel(label, command, args.dist.resolve()) for label, *command in map(str.split, lines)]
     print(f"{sum(passed)} passed, {len(passed) - sum(passed)} failed")
     return 0 if passed and all(passed) else 1
