@@ -9,12 +9,15 @@ import argparse
 import datetime as dt
 import hashlib
 import json
+import os
 import re
 import subprocess
 import sys
 import tempfile
 import tomllib
 from pathlib import Path
+
+from wheels import interpreters
 
 ROOT = Path(__file__).resolve().parents[1]
 DIST = ROOT / "dist"
@@ -37,14 +40,15 @@ def version() -> str:
         ("editors/vscode/package.json", r'^  "version": "(.*)",$'),
         ("CHANGELOG.md", r"^## (\S+)"),
     ):
-        if text_of(name, pattern) != declared:
-            raise SystemExit(f"{name} has version {text_of(name, pattern)}, but pyproject.toml {declared}")
+        if (other := text_of(name, pattern)) != declared:
+            what = "newest entry is for" if name == "CHANGELOG.md" else "version is"
+            raise SystemExit(f"{name}: the {what} {other}, but pyproject.toml has {declared}. Make them equal.")
     return declared
 
 
 def git(*words: str) -> str:
     """Run git and return its output."""
-    return subprocess.run(["git", *words], cwd=ROOT, check=True, capture_output=True, text=True).stdout.strip()
+    return subprocess.run(["git", *words], cwd=ROOT, check=True, capture_output=True, text=True).stdout.rstrip()
 
 
 def prepare() -> None:
@@ -64,8 +68,8 @@ def prepare() -> None:
         git("tag", "-a", tag, "-m", f"seismo {number}")
     elif git("rev-list", "-n", "1", tag) != commit:
         raise SystemExit(
-            f"version {number} exists: the tag {tag} is another commit. A release is never changed: set the next version. "
-            f"If {tag} was never pushed, git tag -d {tag} removes it."
+            f"version {number} exists: the tag {tag} is another commit. A release is never changed: set the next "
+            f"version. If {tag} was never pushed, git tag -d {tag} removes it."
         )
     print(f"{tag} is {commit}")
 
@@ -96,12 +100,17 @@ def bill_of_materials() -> dict[str, object]:
     }
 
 
-def check_same_bytes() -> None:
-    """Build the source distribution, this interpreter's wheel and the pure one from a clone elsewhere, and compare."""
+def check_same_bytes(lines: list[str]) -> None:
+    """Build the source distribution and some wheels from a clone elsewhere, and compare; `lines` as for wheels.py."""
+    python = next(found for found in interpreters(lines) if len(found.command) == 1)  # others see this folder only
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run(["git", "clone", "-q", "--branch", f"v{version()}", ROOT, folder], check=True)
-        make = ["make", "-s", "-C", folder, f"PYTHON={sys.executable}"]
-        subprocess.run([*make, "wheels", "FOR=here"], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run(["make", "-s", "-C", folder, "dist", f"PYTHON={sys.executable}"], check=True)
+        words = ["--only", f"manylinux.*{os.uname().machine}", f"dist/seismo-{version()}.tar.gz"]
+        subprocess.run(
+            [sys.executable, "tools/wheels.py", *words], cwd=folder, check=True, text=True,
+            input=f"{python.version} {python.command[0]}\n", stdout=subprocess.DEVNULL,
+        )  # fmt: skip
         built = sorted((Path(folder) / "dist").iterdir())
         if differs := [file.name for file in built if file.read_bytes() != (DIST / file.name).read_bytes()]:
             raise SystemExit(f"another build of the same commit has other bytes: {', '.join(differs)}")
@@ -125,7 +134,7 @@ def check() -> None:
     target = ROOT / "build" / f"seismo-{version()}.cdx.json"
     target.parent.mkdir(exist_ok=True)
     target.write_text(json.dumps(bill_of_materials(), indent=2) + "\n")
-    check_same_bytes()
+    check_same_bytes(sys.stdin.read().splitlines())
     print(f"{len(wheels)} wheels and the source distribution passed; bill of materials: {target.relative_to(ROOT)}")
     print("Nothing is uploaded yet. An upload takes:")
     for file in map(Path, files):

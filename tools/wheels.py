@@ -2,7 +2,8 @@
 
 Standard input has a line for each interpreter: a label, then the command that runs it. Each builds one wheel per
 platform with its own headers; of two releases of a version, the later line is used. A label that ends in "t" is a
-free-threaded build. With --here, this interpreter builds the wheel for this machine.
+free-threaded build. With --here, this interpreter builds the wheel for this machine. With --testing, the core has its
+entry points for tests, which `make wheelsuite` runs.
 
 The compiler is `zig cc` (the package ziglang), which brings the headers and symbol versions of every glibc and musl.
 The interpreter takes its compiler, its include folder and the name of the extension from a module that replaces its own
@@ -27,6 +28,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 BUILD = ROOT / "build" / "wheels"
 HEADERS = BUILD / "headers"  # the same folder for every version, so that zig finds what it has compiled before
+TESTING = BUILD / "testing"
 LARGEST = 2_500_000  # bytes of a wheel
 # The oldest glibc. The core needs no newer one, and zig rejects functions that 2.17 lacks.
 GLIBC = "2.17"
@@ -161,7 +163,9 @@ def copy_headers(interpreter: Interpreter) -> str:
     return (HEADERS / "pyconfig.h").read_text()
 
 
-def build(interpreter: Interpreter, platform: Platform, source: Path, tools: Path, target: Path) -> Path:
+def build(
+    interpreter: Interpreter, platform: Platform, source: Path, tools: Path, target: Path, testing: bool = False
+) -> Path:
     """Build one wheel from the sources and `HEADERS` into the folder `target`, and return its path."""
     settings = BUILD / "settings"
     compiler = f"{tools}/ziglang/zig cc -target {platform.zig}"
@@ -190,6 +194,7 @@ def build(interpreter: Interpreter, platform: Platform, source: Path, tools: Pat
         "ZIG_GLOBAL_CACHE_DIR": str(BUILD / "cache"),
         "ZIG_LOCAL_CACHE_DIR": str(BUILD / "cache"),
         "SEISMO_WERROR": os.environ.get("SEISMO_WERROR", "1"),
+        "SEISMO_TESTING": "1" if testing else "",
     }
     return bdist_wheel(interpreter.command, source, target, environment, ["--plat-name", platform.tag])
 
@@ -244,7 +249,8 @@ def main() -> None:
     """Build and check the wheels."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--here", action="store_true", help="one wheel, for this interpreter and machine")
-    parser.add_argument("--only", default="", metavar="TEXT", help="platforms with this text in their tag")
+    parser.add_argument("--only", default="", metavar="PATTERN", help="platforms whose tag has this")
+    parser.add_argument("--testing", action="store_true", help=f"for tests, into {TESTING.relative_to(ROOT)}")
     parser.add_argument("sdist", type=Path)
     args = parser.parse_args()
     began = time.monotonic()
@@ -252,19 +258,22 @@ def main() -> None:
         interpreter, platform = here()
         jobs = [(interpreter, [platform])]
     else:
-        platforms = [platform for platform in PLATFORMS if args.only in platform.tag]
+        platforms = [platform for platform in PLATFORMS if re.search(args.only, platform.tag)]
         jobs = [(interpreter, platforms) for interpreter in interpreters(sys.stdin.read().splitlines())]
-    tools, source, target = install_tools(), unpack(args.sdist), args.sdist.resolve().parent
+    tools, source = install_tools(), unpack(args.sdist)
+    target = TESTING if args.testing else args.sdist.resolve().parent
+    target.mkdir(exist_ok=True)
     for interpreter, platforms in jobs:
         pyconfig = copy_headers(interpreter)
         for platform in platforms:
             start, used = time.monotonic(), cpu_seconds()
             (HEADERS / "pyconfig.h").write_text(pyconfig_for(platform, pyconfig))
-            wheel = build(interpreter, platform, source, tools, target)
+            wheel = build(interpreter, platform, source, tools, target, args.testing)
             check(wheel, platform, tools)
             took = f"{time.monotonic() - start:.0f} s, {cpu_seconds() - used:.0f} s of a processor"
             print(f"{wheel.name}  {wheel.stat().st_size:,} bytes  {took}", flush=True)
-    print(build_pure(source, tools, target).name)
+    if not args.testing:
+        print(build_pure(source, tools, target).name)
     took = f"{time.monotonic() - began:.0f} s, {cpu_seconds():.0f} s of a processor"
     print(f"{sum(len(platforms) for _, platforms in jobs)} wheels in {took}")
 
