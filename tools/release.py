@@ -104,7 +104,10 @@ def check_same_bytes(lines: list[str]) -> None:
     """Build the source distribution and some wheels from a clone elsewhere, and compare; `lines` as for wheels.py."""
     python = next(found for found in interpreters(lines) if len(found.command) == 1)  # others see this folder only
     with tempfile.TemporaryDirectory() as folder:
-        subprocess.run(["git", "clone", "-q", "--branch", f"v{version()}", ROOT, folder], check=True)
+        subprocess.run(
+            ["git", "-c", "advice.detachedHead=false", "clone", "-q", "--branch", f"v{version()}", ROOT, folder],
+            check=True,
+        )
         subprocess.run(["make", "-s", "-C", folder, "dist", f"PYTHON={sys.executable}"], check=True)
         words = ["--only", f"manylinux.*{os.uname().machine}", f"dist/seismo-{version()}.tar.gz"]
         subprocess.run(
