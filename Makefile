@@ -28,7 +28,7 @@ export SEISMO_TESTING ?= 1
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test engines lint web webcheck editors bench matrix sanitize sanitizefuzz fuzz docs site dist wheels wheeltest release format clean
+.PHONY: help demo test engines lint web webcheck editors bench matrix sanitize sanitizefuzz fuzz docs site dist wheels wheeltest wheelsuite release format clean
 .DELETE_ON_ERROR:
 
 help:  ## this list
@@ -131,18 +131,27 @@ matrix: dist  ## the tests on every interpreter at hand; make matrix PYTHONS="py
 	     echo "No free-threaded interpreters can be had here: nothing is recorded on them." >&2; }; \
 	 } | $(PYTHON) tools/matrix.py --jobs $(WORKERS) dist/*.tar.gz
 
-# What builds and tries wheels: for the interpreters at hand, or for this one (FOR=here).
-FOR_WHEELS = $(if $(filter here,$(FOR)),: |,{ $(AT_HAND); } |) $(BIN)/python
+# What builds and tries wheels: for the interpreters at hand, free-threaded ones too, or for this one (FOR=here).
+FREE_THREADED = [ -n "$(PYTHONS)" ] || [ ! -x $(INTERPRETERS) ] || $(INTERPRETERS) free-threaded | grep -v -e '-tsan '
+FOR_WHEELS = $(if $(filter here,$(FOR)),: |,{ $(AT_HAND); $(FREE_THREADED); } |) $(BIN)/python
 wheels: dist  ## wheels of every interpreter at hand, for x86_64 and aarch64, glibc and musl, into dist; make wheels FOR=here builds one
 	@$(FOR_WHEELS) tools/wheels.py $(if $(filter here,$(FOR)),--here) dist/*.tar.gz
 
 wheeltest:  ## install the wheels of dist for each interpreter at hand, without a compiler, and record a real program; FOR=here
 	@$(FOR_WHEELS) tools/test_wheels.py $(if $(filter here,$(FOR)),--here) dist
 
+# The tree of tools/emulated.sh, an interpreter of which runs the tests under emulation.
+ARM64 ?= build/arm64
+wheelsuite: dist  ## the tests of readers and sources with the wheels for musl (tools/musl_python.sh) and, emulated, for arm64 (ARM64=TREE)
+	@{ $(AT_HAND); } | grep '^3\.14' | $(BIN)/python tools/wheels.py --testing --only 'musllinux_1_2_x86_64|manylinux_2_17_aarch64' dist/*.tar.gz
+	@{ [ ! -x $(ARM64)/usr/bin/python3.14 ] || echo "3.14-arm64 tools/emulated.sh $(ARM64) /usr/bin/python3.14"; } | \
+	   $(BIN)/python tools/test_wheels.py --suite build/wheels/testing
+
 release: $(VENV)/.made  ## check version and changelog, tag, build and try all wheels, check them; docs/releasing.md has what follows
 	$(BIN)/python tools/release.py prepare
-	$(MAKE) --no-print-directory wheels wheeltest
-	$(BIN)/python tools/release.py check
+	$(MAKE) --no-print-directory wheels
+	$(MAKE) --no-print-directory wheeltest
+	@$(FOR_WHEELS) tools/release.py check
 
 FUZZ = $(foreach part,reader formats filter cover,--script "fuzz/fuzz_$(part).py --seconds $(FOR) $(SEED:%=--seed %)")
 # The newest interpreter beside the machine's own, which the fuzzers run on as well.

@@ -1,18 +1,23 @@
 """Check that a release can be made, tag it, and check what was built. Nothing is uploaded: docs/releasing.md goes on.
 
 `prepare` checks the version, the changelog and the checkout, and makes the tag. `check` runs twine,
-check-wheel-contents and pydistcheck on everything in dist, and writes its bill of materials. `make release` runs both,
-and builds in between.
+check-wheel-contents and pydistcheck on everything in dist, compares it with what a clone of the tag builds, writes its
+bill of materials, and lists what an upload would take. `make release` runs both, and builds in between.
 """
 
 import argparse
 import datetime as dt
+import hashlib
 import json
+import os
 import re
 import subprocess
 import sys
+import tempfile
 import tomllib
 from pathlib import Path
+
+from wheels import interpreters
 
 ROOT = Path(__file__).resolve().parents[1]
 DIST = ROOT / "dist"
@@ -35,14 +40,15 @@ def version() -> str:
         ("editors/vscode/package.json", r'^  "version": "(.*)",$'),
         ("CHANGELOG.md", r"^## (\S+)"),
     ):
-        if text_of(name, pattern) != declared:
-            raise SystemExit(f"{name} has version {text_of(name, pattern)}, but pyproject.toml {declared}")
+        if (other := text_of(name, pattern)) != declared:
+            what = "newest entry is for" if name == "CHANGELOG.md" else "version is"
+            raise SystemExit(f"{name}: the {what} {other}, but pyproject.toml has {declared}. Make them equal.")
     return declared
 
 
 def git(*words: str) -> str:
     """Run git and return its output."""
-    return subprocess.run(["git", *words], cwd=ROOT, check=True, capture_output=True, text=True).stdout.strip()
+    return subprocess.run(["git", *words], cwd=ROOT, check=True, capture_output=True, text=True).stdout.rstrip()
 
 
 def prepare() -> None:
@@ -61,7 +67,10 @@ def prepare() -> None:
     if tag not in git("tag").splitlines():
         git("tag", "-a", tag, "-m", f"seismo {number}")
     elif git("rev-list", "-n", "1", tag) != commit:
-        raise SystemExit(f"{tag} is another commit: a release is never changed, so choose a new version")
+        raise SystemExit(
+            f"version {number} exists: the tag {tag} is another commit. A release is never changed: set the next "
+            f"version. If {tag} was never pushed, git tag -d {tag} removes it."
+        )
     print(f"{tag} is {commit}")
 
 
@@ -91,8 +100,28 @@ def bill_of_materials() -> dict[str, object]:
     }
 
 
+def check_same_bytes(lines: list[str]) -> None:
+    """Build the source distribution and some wheels from a clone elsewhere, and compare; `lines` as for wheels.py."""
+    python = next(found for found in interpreters(lines) if len(found.command) == 1)  # others see this folder only
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run(
+            ["git", "-c", "advice.detachedHead=false", "clone", "-q", "--branch", f"v{version()}", ROOT, folder],
+            check=True,
+        )
+        subprocess.run(["make", "-s", "-C", folder, "dist", f"PYTHON={sys.executable}"], check=True)
+        words = ["--only", f"manylinux.*{os.uname().machine}", f"dist/seismo-{version()}.tar.gz"]
+        subprocess.run(
+            [sys.executable, "tools/wheels.py", *words], cwd=folder, check=True, text=True,
+            input=f"{python.version} {python.command[0]}\n", stdout=subprocess.DEVNULL,
+        )  # fmt: skip
+        built = sorted((Path(folder) / "dist").iterdir())
+        if differs := [file.name for file in built if file.read_bytes() != (DIST / file.name).read_bytes()]:
+            raise SystemExit(f"another build of the same commit has other bytes: {', '.join(differs)}")
+        print(f"built again elsewhere with the same bytes: {', '.join(file.name for file in built)}")
+
+
 def check() -> None:
-    """Check all distributions, and write the bill of materials beside the folder."""
+    """Check all distributions, write the bill of materials beside the folder, and list what an upload would take."""
     files = sorted(map(str, [*DIST.glob("*.whl"), *DIST.glob("*.tar.gz")]))
     wheels = [name for name in files if name.endswith(".whl")]
     if not wheels or len(wheels) == len(files):
@@ -108,7 +137,13 @@ def check() -> None:
     target = ROOT / "build" / f"seismo-{version()}.cdx.json"
     target.parent.mkdir(exist_ok=True)
     target.write_text(json.dumps(bill_of_materials(), indent=2) + "\n")
+    check_same_bytes(sys.stdin.read().splitlines())
     print(f"{len(wheels)} wheels and the source distribution passed; bill of materials: {target.relative_to(ROOT)}")
+    print("Nothing is uploaded yet. An upload takes:")
+    for file in map(Path, files):
+        digest = hashlib.sha256(file.read_bytes()).hexdigest()
+        print(f"  {digest}  {file.stat().st_size:>9,}  {file.name}")
+    print(f"Next: git push origin v{version()}; docs/releasing.md has the rest.")
 
 
 def main() -> None:

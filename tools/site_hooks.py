@@ -70,7 +70,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     for src, markdown in sorted(waiting):
         name = posixpath.basename(src).removesuffix(".md")
         wrote = sorted(RECIPES.rglob(f"{name}.html")) + sorted(RECIPES.rglob(f"{name}/index.html"))
-        if not src.startswith("cookbook/") or not wrote:
+        if not src.startswith("cookbook/") or name == "index" or not wrote:
             continue
         start = f"{name}.html" if wrote[0].stem == name else f"{name}/index.html"
         for one in wrote[:1] if start == f"{name}.html" else wrote[0].parent.iterdir():
@@ -79,7 +79,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         title = re.search("^# (.*)", markdown)
         gallery.append(
             f"## {title[1] if title else name}\n\n[Recipe](../{src}), [the page alone]({start})\n\n"
-            f'<iframe src="{start}" title="{name}" loading="lazy" width="100%" height="560"></iframe>\n'
+            f'<iframe src="{start}" title="{name}" loading="lazy" width="100%" height="560" '
+            'style="border: 1px solid #8884"></iframe>\n'
         )
     if len(gallery) == 1:
         log.warning("no recipe wrote a page into %s: `make site` runs them first", RECIPES)

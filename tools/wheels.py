@@ -1,8 +1,9 @@
 """Build the wheels of a source distribution, for each interpreter on standard input, with a cross compiler from PyPI.
 
 Standard input has a line for each interpreter: a label, then the command that runs it. Each builds one wheel per
-platform with its own headers; of two releases of a version, the later line is used. With --here, this interpreter
-builds the wheel for this machine.
+platform with its own headers; of two releases of a version, the later line is used. A label that ends in "t" is a
+free-threaded build. With --here, this interpreter builds the wheel for this machine. With --testing, the core has its
+entry points for tests, which `make wheelsuite` runs.
 
 The compiler is `zig cc` (the package ziglang), which brings the headers and symbol versions of every glibc and musl.
 The interpreter takes its compiler, its include folder and the name of the extension from a module that replaces its own
@@ -27,6 +28,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 BUILD = ROOT / "build" / "wheels"
 HEADERS = BUILD / "headers"  # the same folder for every version, so that zig finds what it has compiled before
+TESTING = BUILD / "testing"
 LARGEST = 2_500_000  # bytes of a wheel
 # The oldest glibc. The core needs no newer one, and zig rejects functions that 2.17 lacks.
 GLIBC = "2.17"
@@ -34,6 +36,8 @@ GLIBC = "2.17"
 TOOLS = ["auditwheel==6.8.2", "setuptools==84.2.1", "ziglang==0.17.1"]
 # What zig's newer libc headers define otherwise than pyconfig.h does, after _GNU_SOURCE has asked for everything.
 FLAGS = ["-DNDEBUG", "-g0", "-fPIC", "-fwrapv", "-Wno-macro-redefined"]
+# zig keeps frame pointers unless it is asked not to, and gcc does not; Python 3.15 asks for them in all extensions.
+BEFORE_315 = ["-fomit-frame-pointer"]
 # Python has loaded musl, whose file has another name on each distribution.
 NO_MUSL = " -nostdlib"
 
@@ -86,7 +90,7 @@ PLATFORMS = [Platform(machine, libc) for libc in ("gnu", "musl") for machine in 
 
 @dataclass(frozen=True)
 class Interpreter:
-    """A version of Python, "3.14", and the command that runs it."""
+    """A version of Python, "3.14" or "3.14t", and the command that runs it."""
 
     version: str
     command: list[str]
@@ -97,14 +101,14 @@ def interpreters(lines: list[str]) -> list[Interpreter]:
     found = {}
     for line in lines:
         label, *command = line.split()
-        if version := re.search(r"\d+\.\d+", label):
-            found[version[0]] = Interpreter(version[0], command)
+        if version := re.search(r"(\d+\.\d+)[\w.]*?(t?)$", label):
+            found["".join(version.groups())] = Interpreter("".join(version.groups()), command)
     return list(found.values())
 
 
 def here() -> tuple[Interpreter, Platform]:
     """Return this interpreter and the platform that it runs on."""
-    version = f"{sys.version_info.major}.{sys.version_info.minor}"
+    version = f"{sys.version_info.major}.{sys.version_info.minor}{sys.abiflags.replace('d', '')}"
     machine = os.uname().machine
     platform = Platform(machine, "musl" if "musl" in sysconfig.get_config_var("SOABI") else "gnu")
     if platform not in PLATFORMS:
@@ -161,9 +165,11 @@ def copy_headers(interpreter: Interpreter) -> str:
     return (HEADERS / "pyconfig.h").read_text()
 
 
-def build(interpreter: Interpreter, platform: Platform, source: Path, tools: Path, target: Path) -> Path:
+def build(
+    interpreter: Interpreter, platform: Platform, source: Path, tools: Path, target: Path, testing: bool = False
+) -> Path:
     """Build one wheel from the sources and `HEADERS` into the folder `target`, and return its path."""
-    settings, objects = BUILD / "settings", BUILD / "objects"
+    settings = BUILD / "settings"
     compiler = f"{tools}/ziglang/zig cc -target {platform.zig}"
     abi = f"cpython-{interpreter.version.replace('.', '')}-{platform.machine}-linux-{platform.libc}"
     variables = {
@@ -171,7 +177,7 @@ def build(interpreter: Interpreter, platform: Platform, source: Path, tools: Pat
         "CXX": compiler,
         "LDSHARED": f"{compiler} -shared -s{NO_MUSL if platform.libc == 'musl' else ''}",
         "LDCXXSHARED": "",
-        "CFLAGS": " ".join(FLAGS),
+        "CFLAGS": " ".join([*FLAGS, *(BEFORE_315 if interpreter.version < "3.15" else [])]),
         "CCSHARED": "",
         "AR": "",
         "ARFLAGS": "",
@@ -180,43 +186,42 @@ def build(interpreter: Interpreter, platform: Platform, source: Path, tools: Pat
         "EXT_SUFFIX": f".{abi}.so",
         "INCLUDEPY": str(HEADERS),
         "CONFINCLUDEPY": str(HEADERS),
-        "Py_GIL_DISABLED": 0,
+        "Py_GIL_DISABLED": int(interpreter.version.endswith("t")),
     }
     settings.mkdir(exist_ok=True)
     (settings / "_sysconfigdata_seismo.py").write_text(f"build_time_vars = {variables!r}\n")
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(("SEISMO", "PYTHON"))}
-    environment |= {
+    environment = {
         "PYTHONPATH": f"{settings}:{tools}",
-        "PYTHONDONTWRITEBYTECODE": "1",  # the module of settings is another one each time
         "_PYTHON_SYSCONFIGDATA_NAME": "_sysconfigdata_seismo",
         "ZIG_GLOBAL_CACHE_DIR": str(BUILD / "cache"),
         "ZIG_LOCAL_CACHE_DIR": str(BUILD / "cache"),
         "SEISMO_WERROR": os.environ.get("SEISMO_WERROR", "1"),
+        "SEISMO_TESTING": "1" if testing else "",
     }
-    environment.setdefault("SOURCE_DATE_EPOCH", str(int((source / "PKG-INFO").stat().st_mtime)))
+    return bdist_wheel(interpreter.command, source, target, environment, ["--plat-name", platform.tag])
+
+
+def bdist_wheel(
+    command: list[str], source: Path, target: Path, settings: dict[str, str], options: list[str] | None = None
+) -> Path:
+    """Run setuptools on the sources, and return the path of the wheel. All times in it are those of the sources."""
+    objects = BUILD / "objects"
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("SEISMO", "PYTHON"))}
+    # The module of settings is another one each time.
+    environment |= {"PYTHONDONTWRITEBYTECODE": "1", **settings}
+    environment["SOURCE_DATE_EPOCH"] = str(int((source / "PKG-INFO").stat().st_mtime))
     shutil.rmtree(objects, ignore_errors=True)
-    words = [
-        "build",
-        "--build-base",
-        str(objects),
-        "bdist_wheel",
-        "--dist-dir",
-        str(objects / "wheel"),
-        "--plat-name",
-        platform.tag,
-    ]
-    *enter, python = interpreter.command
-    run([*enter, "/usr/bin/env", "-C", str(source), python, "setup.py", "-q", *words], environment)
+    words = ["build", "--build-base", str(objects), "bdist_wheel", "--dist-dir", str(objects / "wheel")]
+    *enter, python = command
+    setup = ["/usr/bin/env", "-C", str(source), python, "setup.py", "-q"]
+    run([*enter, *setup, *words, *(options or [])], environment)
     [wheel] = (objects / "wheel").glob("*.whl")
     return Path(shutil.move(wheel, target / wheel.name))
 
 
-def build_pure(source: Path, target: Path) -> Path:
+def build_pure(source: Path, tools: Path, target: Path) -> Path:
     """Build the wheel without the core, which pip takes where no other fits."""
-    command = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", str(target), str(source)]
-    run(command, {**os.environ, "SEISMO_PURE": "1"})
-    [wheel] = target.glob("*-py3-none-any.whl")
-    return wheel
+    return bdist_wheel([sys.executable], source, target, {"PYTHONPATH": str(tools), "SEISMO_PURE": "1"})
 
 
 def version_of(text: str) -> tuple[int, ...]:
@@ -246,7 +251,8 @@ def main() -> None:
     """Build and check the wheels."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--here", action="store_true", help="one wheel, for this interpreter and machine")
-    parser.add_argument("--only", default="", metavar="TEXT", help="platforms with this text in their tag")
+    parser.add_argument("--only", default="", metavar="PATTERN", help="platforms whose tag has this")
+    parser.add_argument("--testing", action="store_true", help=f"for tests, into {TESTING.relative_to(ROOT)}")
     parser.add_argument("sdist", type=Path)
     args = parser.parse_args()
     began = time.monotonic()
@@ -254,19 +260,22 @@ def main() -> None:
         interpreter, platform = here()
         jobs = [(interpreter, [platform])]
     else:
-        platforms = [platform for platform in PLATFORMS if args.only in platform.tag]
+        platforms = [platform for platform in PLATFORMS if re.search(args.only, platform.tag)]
         jobs = [(interpreter, platforms) for interpreter in interpreters(sys.stdin.read().splitlines())]
-    tools, source, target = install_tools(), unpack(args.sdist), args.sdist.resolve().parent
+    tools, source = install_tools(), unpack(args.sdist)
+    target = TESTING if args.testing else args.sdist.resolve().parent
+    target.mkdir(exist_ok=True)
     for interpreter, platforms in jobs:
         pyconfig = copy_headers(interpreter)
         for platform in platforms:
             start, used = time.monotonic(), cpu_seconds()
             (HEADERS / "pyconfig.h").write_text(pyconfig_for(platform, pyconfig))
-            wheel = build(interpreter, platform, source, tools, target)
+            wheel = build(interpreter, platform, source, tools, target, args.testing)
             check(wheel, platform, tools)
             took = f"{time.monotonic() - start:.0f} s, {cpu_seconds() - used:.0f} s of a processor"
             print(f"{wheel.name}  {wheel.stat().st_size:,} bytes  {took}", flush=True)
-    print(build_pure(source, target).name)
+    if not args.testing:
+        print(build_pure(source, tools, target).name)
     took = f"{time.monotonic() - began:.0f} s, {cpu_seconds():.0f} s of a processor"
     print(f"{sum(len(platforms) for _, platforms in jobs)} wheels in {took}")
 

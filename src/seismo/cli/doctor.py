@@ -19,10 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _SOME_C = "a C function"  # shown for a hook whose owner cannot be identified
-_SANDBOX = {
-    "filter": "a filter of system calls (seccomp): seismo does not ask the kernel how exact the date is (adjtimex)",
-    "unknown": "unknown, because /proc cannot be read: neither kinds of waiting nor restarts of the machine are seen",
-}
+_NO_PROC = "unknown, because /proc cannot be read: neither kinds of waiting nor restarts of the machine are seen"
+_FILTER = "a filter of system calls (seccomp) may be the reason for what is unknown"
 # Purposes that Python's documentation reserves.
 TOOL_IDS = {0: "debuggers", 1: "coverage", 2: "profilers", 5: "optimizers"}
 
@@ -365,9 +363,12 @@ def _show(facts: dict[str, Any]) -> None:
         lines += ["", "Clock"]
         ticks = f"{1e3 / clock['ns_per_tick']:,.0f} MHz in steps of at most {clock['step_ns']:.1f} ns"
         _row(lines, clock["name"], f"{clock['cost_ns']:.1f} ns a read, {ticks}: {clock['reason']}", width)
-        _row(lines, "waiting", _waits(facts["waits"]), width)
-        if facts["seccomp"] in _SANDBOX:
-            _row(lines, "sandbox", _SANDBOX[facts["seccomp"]], width)
+        waiting = _waits(facts["waits"])
+        _row(lines, "waiting", waiting, width)
+        if facts["seccomp"] == "unknown":
+            _row(lines, "sandbox", _NO_PROC, width)
+        elif facts["seccomp"] != "none" and "unknown:" in waiting:  # most filters, such as Docker's, refuse nothing
+            _row(lines, "sandbox", _FILTER, width)
     if facts["start"]:
         start = facts["start"]
         lines += ["", "Start-up"]
@@ -422,14 +423,10 @@ def _show_hooks(hooks: dict[str, Any], lines: list[str], width: int) -> None:
 def _waits(waits: str) -> str:
     """Describe how waiting is separated from running here, from the column `waits` of a recording."""
     words = waits.split(", ")
-    how = {
-        "rseq": "separated from running by the kernel at no cost (restartable sequences)",
-        "rseq and clock": "separated from running by the kernel, except system calls of less than 25 us",
-        "clock": "separated from running by the CPU clock, in stretches of 25 us and more: no restartable sequences",
-    }[words[0]]
+    how = "separated from running by the CPU clock, in stretches of 30 us and more"
     why = {
-        "ready": "waiting for a processor (/proc/thread-self/schedstat)",
-        "lock": "waiting for the interpreter's lock (/proc/self/task/*/syscall)",
+        "ready": "waiting for a processor (/proc/self/task/*/syscall)",
+        "lock": "waiting for the interpreter's lock",
     }
     known = [reason for word, reason in why.items() if word in words]
     unknown = [reason for word, reason in why.items() if word not in words]
