@@ -36,8 +36,6 @@ GLIBC = "2.17"
 TOOLS = ["auditwheel==6.8.2", "setuptools==84.2.1", "ziglang==0.17.1"]
 # What zig's newer libc headers define otherwise than pyconfig.h does, after _GNU_SOURCE has asked for everything.
 FLAGS = ["-DNDEBUG", "-g0", "-fPIC", "-fwrapv", "-Wno-macro-redefined"]
-# zig keeps frame pointers unless it is asked not to, and gcc does not; Python 3.15 asks for them in all extensions.
-BEFORE_315 = ["-fomit-frame-pointer"]
 # Python has loaded musl, whose file has another name on each distribution.
 NO_MUSL = " -nostdlib"
 
@@ -177,7 +175,7 @@ def build(
         "CXX": compiler,
         "LDSHARED": f"{compiler} -shared -s{NO_MUSL if platform.libc == 'musl' else ''}",
         "LDCXXSHARED": "",
-        "CFLAGS": " ".join([*FLAGS, *(BEFORE_315 if interpreter.version < "3.15" else [])]),
+        "CFLAGS": " ".join(FLAGS),
         "CCSHARED": "",
         "AR": "",
         "ARFLAGS": "",

@@ -5,6 +5,7 @@
 
 #include "compat/exception.h"
 #include "hooks/monitoring_tool.h"
+#include "source/monitoring/interpreters.h"
 
 #if SM_HAS_MONITORING
 
@@ -28,6 +29,8 @@ static const struct {
 };
 
 static int tool_id = -1;
+static long bits[SM_MONITORING_EVENTS];               /* of the callbacks that are registered, or 0 */
+static PyObject *callbacks_set[SM_MONITORING_EVENTS]; /* owned, or NULL */
 static long events_set = 0;
 static bool places_were_off = false; /* this process has places that are still disabled for our tool id */
 
@@ -35,12 +38,23 @@ static bool places_were_off = false; /* this process has places that are still d
  * debuggers and coverage 0 and 1. */
 static const int order[6] = {4, 5, 3, 2, 0, 1};
 
+#if SM_RECORDS_INTERPRETERS
+static void share(void) {
+    for (int i = 0; i < SM_MONITORING_EVENTS; i++)
+        if (callbacks_set[i] != NULL)
+            sm_monitoring_lock(callbacks_set[i]);
+}
+
+static const sm_interpreters_source others = {TOOL_NAME, order, bits, &sm_sites_on, share};
+#endif
+
 /* Return the events of these callbacks as a bit set, or -1 with an exception set. */
 static long event_set(const sm_settings *settings, bool register_them) {
     long set = 0;
     for (int i = 0; set >= 0 && i < SM_MONITORING_EVENTS; i++) {
         if (i == SM_BRANCH_RIGHT && !SM_BRANCH_HAS_SIDES)
             continue;
+        bits[i] = 0;
         if (register_them && (sm_monitoring_callbacks_in_use->callback[i] == NULL ||
                               (events[i].c_functions && strcmp(settings->c_functions, "none") == 0)))
             continue;
@@ -49,7 +63,8 @@ static long event_set(const sm_settings *settings, bool register_them) {
         bool failed =
             event < 0 || (register_them && callback == NULL) || sm_monitoring_register(tool_id, event, callback) < 0;
         set = failed ? -1 : set | event;
-        Py_XDECREF(callback);
+        bits[i] = register_them && !failed ? event : 0;
+        Py_XSETREF(callbacks_set[i], callback);
     }
     return set;
 }
@@ -93,6 +108,9 @@ static int start(const sm_settings *settings) {
         return -1;
     }
     events_set = set;
+#if SM_RECORDS_INTERPRETERS
+    sm_interpreters_start(&others);
+#endif
     /* Enable the places that an earlier recording disabled. Other tools will return DISABLE once more. */
     if (sm_functions_narrowed() || places_were_off) {
         if (sm_monitoring_restart() < 0)
@@ -104,6 +122,7 @@ static int start(const sm_settings *settings) {
 }
 
 static void begin_again(void) {
+    sm_interpreters_forked();
     if (!sm_sites_on || tool_id < 0 || !still_ours())
         return;
     sm_sites_start(true);
@@ -118,7 +137,7 @@ static void begin_again(void) {
 
 /* Another tool may have freed our id or taken it over. */
 static void poll(void) {
-    if (tool_id >= 0 && !still_ours())
+    if (sm_is_main_interpreter() && tool_id >= 0 && !still_ours())
         sm_main.hook_lost += sm_main.hook_lost == 0;
 }
 
