@@ -25,7 +25,7 @@ import sys
 
 from seismo.cli.failures import FORESEEN, failed
 from seismo.cli.options import Option, number, one_of, settings, whole
-from seismo.cli.verb import Verb
+from seismo.cli.verb import Verb, require_core
 from seismo.errors import CheckError, UsageError
 
 TYPE_CHECKING = False
@@ -124,8 +124,7 @@ def main(words: list[str]) -> int:
         given, program = VERB.read(words)
         if program is None:
             return VERB.help()
-        from seismo._core import start  # noqa: F401  # raises RecordingError where seismo cannot record
-
+        require_core()
         if program.kind == "stdin":
             raise UsageError(
                 "a check runs the program several times, so it cannot be read from standard input", hint="name a file"

@@ -35,6 +35,11 @@ if TYPE_CHECKING:
 FORESEEN = (SeismoError, OSError, MemoryError)
 
 
+def require_core() -> None:
+    """Raise RecordingError where seismo has no native core, and cannot record."""
+    from seismo._core import start  # noqa: F401
+
+
 class Verb:
     """A verb that runs a program. `text` is the text of --help.
 
@@ -61,8 +66,7 @@ class Verb:
             given, program = self.read(words)
             if program is None:
                 return self.help()
-            from seismo._core import start  # noqa: F401  # raises RecordingError where seismo cannot record
-
+            require_core()
             made = make(given, program)
         except FORESEEN as error:
             return failed(error)

@@ -92,6 +92,26 @@ def test_the_schema_knows_every_section_and_every_section_is_seen(stories):
     assert seen | rare == set(SCHEMA["properties"]["sections"]["properties"]) | (seen & rare)
 
 
+def declared(schema, above=()):
+    """The names of all fields that a part of the schema has, at any depth."""
+    if isinstance(schema, list):
+        return set().union(*(declared(part, above) for part in schema))
+    if not isinstance(schema, dict):
+        return set()
+    own = {*schema.get("properties", ()), *schema.get("required", ())}
+    name = schema.get("$ref", "").rpartition("/")[2]
+    if name and name not in above:
+        own |= declared(SCHEMA["$defs"][name], (*above, name))
+    return own.union(*(declared(part, above) for part in schema.values()))
+
+
+def test_each_field_of_a_row_is_in_the_schema(stories):
+    for story in stories.values():
+        for name, section in json.loads(document(story))["sections"].items():
+            for row in section["rows"]:
+                assert set(row) <= declared(SCHEMA["properties"]["sections"]["properties"][name]), name
+
+
 def test_the_spans_that_a_program_named_are_told(tmp_path):
     """Of each name the longest, by the same numbers as in the terminal's report."""
     tree, p = journal_made.lone(unit=1.0)
@@ -102,6 +122,7 @@ def test_the_spans_that_a_program_named_are_told(tmp_path):
     recording = journal_made.recording(tree, [p], 1)
     told = json.loads(document(of(recording).story(recording, "made.seismo")))
     VALIDATOR.validate(told)
+    assert set(told["sections"]["spans"]["rows"][0]) <= declared({"$ref": "#/$defs/spans"})
     (row,) = told["sections"]["spans"]["rows"]
     assert (row["name"], row["values"], row["took_ns"], row["spans"], row["all_ns"]) == (
         "load",
