@@ -201,7 +201,7 @@ static void *count(void *unused) {
             sm_engine_attend();
         __atomic_fetch_add(&counters.rows[i % counters.count], 1, __ATOMIC_RELAXED);
         if (i % 50 == 25)
-            sm_engine_flush(i % 100 == 25 ? &sm_main : &sm_beside);
+            sm_engine_flush(i % 100 == 25 ? &sm_main : &sm_beside, 0);
         if (i % 2 == 0) {
             sm_engine_lock();
             hits++;
