@@ -77,6 +77,16 @@ def test_calls_of_a_trace_are_queried(without_core, recording):
     assert done.stdout == seismo("query", recording, "select count(*) as n from calls", "--format", "csv").stdout
 
 
+def test_a_trace_is_viewed_as_a_page_of_calls(without_core, recording):
+    program = f"""
+import json, seismo
+from seismo.view.routes import Routes, ServedRecording
+routes = Routes([ServedRecording({str(recording)!r}, seismo.open({str(recording)!r}))])
+print(json.loads(routes("recordings", {{}}).content)[0]["trace"], b"<html" in routes("0/page", {{}}).content)
+"""
+    assert python("-c", program, env=without_core).stdout == "False True\n"
+
+
 def test_what_needs_the_core_is_named(without_core, recording, tmp_path):
     done = ran(without_core, "export", recording, "-o", tmp_path / "part.seismo", "--from", "0", "--to", "1", status=2)
     assert "cannot cut a part out of a trace" in done.stderr

@@ -27,7 +27,7 @@ import tempfile
 import time
 from typing import TYPE_CHECKING, Any
 
-from seismo import model
+from seismo import _core, model
 from seismo.errors import SeismoError, UsageError
 from seismo.escape import printable
 from seismo.report.calls.sources import source_of
@@ -152,7 +152,7 @@ class Routes:
             "command": shown(command_line(recording)),
             "kind": kind.name,
             "what": kind.what,
-            "trace": bool(recording.calls),
+            "trace": bool(recording.calls) and not hasattr(_core, "NOTE"),  # the core alone sums up calls for a picture
             "compares": bool(kind.compares),
             "live": entry.live,
             "ending": entry.ending,

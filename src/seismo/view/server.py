@@ -121,7 +121,7 @@ class Server:
             except NothingThereError as error:
                 return _text_answer(404, str(error))
             except SeismoError as error:
-                return _text_answer(400, str(error))
+                return _text_answer(400, ": ".join(error.lines()))
             except MemoryError:
                 return _text_answer(500, "out of memory")
 
