@@ -13,14 +13,12 @@ from seismo import _core
 @pytest.mark.parametrize("source", SOURCES)
 def test_costs(source, c_functions, timing):
     kinds = ("python", "resume") + (("c",) if c_functions != "none" else ())
-    for _ in range(20):  # a cost is a difference of times, and 0 where a busy machine made it negative
-        start(source, c_functions=c_functions, timing=timing, calibrate=True)
-        _core.stop()
-        status, recorded = _core.status(), image()
-        if all(status[f"{kind}_inside"] + status[f"{kind}_outside"] > 0 for kind in kinds):
-            break
-    else:
-        pytest.fail(f"there is a cost of 0 in each of 20 calibrations: {status}")
+    start(source, c_functions=c_functions, timing=timing, calibrate=True)
+    _core.stop()
+    status, recorded = _core.status(), image()
+    # A cost is a difference of times. On a busy machine one of them may come out negative, and is 0 then.
+    costs = [status[f"{kind}_inside"] + status[f"{kind}_outside"] for kind in kinds]
+    assert min(costs) >= 0 < max(costs), status
     (process,) = recorded.tables["processes"]
     for kind in kinds:
         assert process[f"{kind}_inside"] == pytest.approx(status[f"{kind}_inside"], rel=0.01), kind
