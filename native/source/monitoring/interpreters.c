@@ -24,43 +24,42 @@
 #include "compat/core_lock.h"
 #include "compat/exception.h"
 #include "compat/runtime.h"
-#include "hooks/interpreter_events.h"
-#include "hooks/monitoring_tool.h"
+#include "hooks/audit.h"
+#include "source/monitoring/monitoring.h"
 
 /* Guard: the core's lock. */
-typedef struct interpreter_state {
-    struct interpreter_state *next;
+typedef struct other {
+    struct other *next;
     PyInterpreterState *state; /* borrowed, never followed */
     uint32_t session;
     uint32_t users; /* its callbacks, and the list until it ends */
     int tool_id;    /* -1: it is not recorded */
     int watcher;    /* of code objects, or -1 */
     bool tried;
-} interpreter_state;
+} other;
 
 typedef struct {
     PyObject_HEAD vectorcallfunc vectorcall;
     vectorcallfunc behind;
-    interpreter_state *of;
+    other *of;
 } callback_object;
 
-static const char *name; /* of the tool */
-static interpreter_state *others;
-static const sm_interpreters_source *source; /* NULL: no interpreters are recorded */
-static int64_t first_number;                 /* of the interpreters that the recording may see from their beginning */
+static other *others;
+static const long *bits;     /* of the callbacks in use, 0 if not registered */
+static int64_t first_number; /* of the interpreters that the recording may see from their beginning */
 
 static bool is_wanted(uint32_t session) {
-    return sm_main.running && !sm_main.forked && !sm_main.stopping && sm_main.settings.others && source != NULL &&
+    return sm_main.running && !sm_main.forked && !sm_main.stopping && sm_main.settings.others && bits != NULL &&
            session == sm_engine.session && !sm_codes_held_twice();
 }
 
-static void release(interpreter_state *of) {
+static void release(other *of) {
     if (--of->users == 0)
         sm_free(of);
 }
 
-static interpreter_state *find(const PyInterpreterState *state) {
-    interpreter_state *of = others;
+static other *find(const PyInterpreterState *state) {
+    other *of = others;
     while (of != NULL && of->state != state)
         of = of->next;
     return of;
@@ -69,12 +68,12 @@ static interpreter_state *find(const PyInterpreterState *state) {
 /* ---- the callbacks of an interpreter ---- */
 
 /* Give the interpreter's hooks back. */
-static void leave(interpreter_state *of) {
+static void leave(other *of) {
     if (of->tool_id < 0)
         return;
     int tool_id = of->tool_id;
     of->tool_id = -1;
-    if (!sm_monitoring_holds(tool_id, name))
+    if (!sm_monitoring_holds(tool_id, SM_MONITORING_NAME))
         return;
     (void)sm_monitoring_set(tool_id, 0);
     PyErr_Clear();
@@ -82,7 +81,7 @@ static void leave(interpreter_state *of) {
 }
 
 /* Stop recording here. Before the end of the recording this is a loss. */
-static void give_up(interpreter_state *of) {
+static void give_up(other *of) {
     sm_exception kept = sm_exception_keep();
     sm_main.hook_lost += of->tool_id >= 0 && of->session == sm_engine.session && sm_main.running && !sm_main.stopping;
     leave(of);
@@ -93,20 +92,20 @@ static PyObject *event(PyObject *self, PyObject *const *args, size_t nargs, PyOb
     SM_CORE_GUARD;
     callback_object *callback = (callback_object *)self;
     if (SM_UNLIKELY(!is_wanted(callback->of->session))) {
-        interpreter_state *of = callback->of;
+        other *of = callback->of;
         of->users++; /* the callback may die meanwhile */
         give_up(of);
         release(of);
         return Py_None;
     }
     sm_thread *of_main = sm_this_thread;
-    bool sites = *source->sites_on;
-    *source->sites_on = false;
+    bool sites = sm_sites_on;
+    sm_sites_on = false;
     sm_this_thread = sm_thread_is_of(sm_other_thread, sm_tstate_unchecked()) ? sm_other_thread : &sm_no_thread;
     (void)callback->behind(self, args, nargs, names); /* None or DISABLE */
     sm_other_thread = sm_this_thread;
     sm_this_thread = of_main;
-    *source->sites_on = sites;
+    sm_sites_on = sites;
     return Py_None;
 }
 
@@ -131,11 +130,11 @@ static PyTypeObject *make_type(void) {
 }
 
 /* Register the callbacks. Return their events, or -1 with an exception set. */
-static long register_all(interpreter_state *of) {
+static long register_all(other *of) {
     PyTypeObject *type = make_type();
     long set = 0;
     for (int i = 0; type != NULL && set >= 0 && i < SM_MONITORING_EVENTS; i++) {
-        if (source->bits[i] == 0)
+        if (bits[i] == 0)
             continue;
         callback_object *callback = PyObject_New(callback_object, type);
         if (callback == NULL) {
@@ -146,18 +145,17 @@ static long register_all(interpreter_state *of) {
         callback->behind = sm_monitoring_callbacks_in_use->callback[i];
         callback->of = of;
         of->users++;
-        set =
-            sm_monitoring_register(of->tool_id, source->bits[i], (PyObject *)callback) < 0 ? -1 : set | source->bits[i];
+        set = sm_monitoring_register(of->tool_id, bits[i], (PyObject *)callback) < 0 ? -1 : set | bits[i];
         Py_DECREF(callback);
     }
     Py_XDECREF(type);
     return type != NULL ? set : -1;
 }
 
-static bool equip(interpreter_state *of) {
+static bool equip(other *of) {
     if (of->watcher < 0 && (of->watcher = sm_code_deaths_watch_here()) < 0)
         return false;
-    of->tool_id = sm_monitoring_take(source->name, source->order);
+    of->tool_id = sm_monitoring_take_next(SM_MONITORING_NAME);
     long set = of->tool_id >= 0 ? register_all(of) : -1;
     if (set >= 0 && sm_monitoring_set(of->tool_id, set) == 0)
         return true;
@@ -173,15 +171,16 @@ static bool equip(interpreter_state *of) {
 static void share(void) {
     if (sm_core_shared || !is_wanted(sm_engine.session))
         return;
-    source->share();
+    sm_monitoring_share();
     __atomic_store_n(&sm_core_shared, true, __ATOMIC_SEQ_CST);
 }
 
 static void runs(void) {
     SM_CORE_GUARD;
     PyInterpreterState *state = PyInterpreterState_Get();
-    interpreter_state *of = find(state);
-    if (of != NULL && of->tool_id >= 0 && (!is_wanted(of->session) || !sm_monitoring_holds(of->tool_id, name)))
+    other *of = find(state);
+    if (of != NULL && of->tool_id >= 0 &&
+        (!is_wanted(of->session) || !sm_monitoring_holds(of->tool_id, SM_MONITORING_NAME)))
         give_up(of);
     if ((of != NULL && of->tried) || !sm_core_shared || !is_wanted(sm_engine.session) ||
         PyInterpreterState_GetID(state) < first_number || PySys_GetObject("monitoring") == NULL)
@@ -190,13 +189,13 @@ static void runs(void) {
         of = sm_malloc(sizeof *of);
         if (of == NULL)
             return;
-        *of = (interpreter_state){.next = others,
-                                  .state = state,
-                                  .session = sm_engine.session,
-                                  .users = 1,
-                                  .tool_id = -1,
-                                  .watcher = -1,
-                                  .tried = true};
+        *of = (other){.next = others,
+                      .state = state,
+                      .session = sm_engine.session,
+                      .users = 1,
+                      .tool_id = -1,
+                      .watcher = -1,
+                      .tried = true};
         others = of;
     }
     sm_main.interpreters_recorded += equip(of);
@@ -205,8 +204,8 @@ static void runs(void) {
 static void ends(void) {
     SM_CORE_GUARD;
     PyInterpreterState *state = PyInterpreterState_Get();
-    for (interpreter_state **link = &others; *link != NULL; link = &(*link)->next) {
-        interpreter_state *of = *link;
+    for (other **link = &others; *link != NULL; link = &(*link)->next) {
+        other *of = *link;
         if (of->state != state)
             continue;
         *link = of->next;
@@ -219,19 +218,18 @@ static void ends(void) {
     }
 }
 
-void sm_interpreters_start(const sm_interpreters_source *of) {
+void sm_interpreters_start(const long *events) {
     static const sm_interpreter_calls calls = {share, runs, ends};
-    source = sm_main.settings.others && sm_interpreter_events_want(&calls) ? of : NULL;
-    name = of->name;
+    bits = sm_main.settings.others && sm_audit_interpreters(&calls) ? events : NULL;
     first_number = (int64_t)sm_interpreters_made();
-    if (source != NULL && sm_core_shared)
-        source->share();
-    else if (source != NULL && sm_interpreters_may_come())
+    if (bits != NULL && sm_core_shared)
+        sm_monitoring_share();
+    else if (bits != NULL && sm_audit_may_make_interpreters())
         share();
 }
 
 void sm_interpreters_forked(void) { /* the child has only the main one */
-    source = NULL;
+    bits = NULL;
     others = NULL; /* their callbacks are gone without a trace */
     sm_codes_forget_interpreter(NULL);
 }

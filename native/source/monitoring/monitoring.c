@@ -9,8 +9,6 @@
 
 #if SM_HAS_MONITORING
 
-#define TOOL_NAME "seismo"
-
 static const struct {
     const char *name;
     bool c_functions; /* registered only if C functions are recorded */
@@ -38,15 +36,17 @@ static bool places_were_off = false; /* this process has places that are still d
  * debuggers and coverage 0 and 1. */
 static const int order[6] = {4, 5, 3, 2, 0, 1};
 
+int sm_monitoring_take_next(const char *name) {
+    return sm_monitoring_take(name, order);
+}
+
+void sm_monitoring_share(void) {
 #if SM_RECORDS_INTERPRETERS
-static void share(void) {
     for (int i = 0; i < SM_MONITORING_EVENTS; i++)
         if (callbacks_set[i] != NULL)
             sm_monitoring_lock(callbacks_set[i]);
-}
-
-static const sm_interpreters_source others = {TOOL_NAME, order, bits, &sm_sites_on, share};
 #endif
+}
 
 /* Return the events of these callbacks as a bit set, or -1 with an exception set. */
 static long event_set(const sm_settings *settings, bool register_them) {
@@ -70,7 +70,7 @@ static long event_set(const sm_settings *settings, bool register_them) {
 }
 
 static bool still_ours(void) {
-    return sm_monitoring_holds(tool_id, TOOL_NAME);
+    return sm_monitoring_holds(tool_id, SM_MONITORING_NAME);
 }
 
 static void stop(void) {
@@ -94,7 +94,7 @@ static void stop(void) {
 }
 
 static int start(const sm_settings *settings) {
-    if (sm_monitoring_find() < 0 || (tool_id = sm_monitoring_take(TOOL_NAME, order)) < 0)
+    if (sm_monitoring_find() < 0 || (tool_id = sm_monitoring_take_next(SM_MONITORING_NAME)) < 0)
         return -1;
     sm_sites_start(strcmp(settings->c_functions, "auto") == 0);
     long set = event_set(settings, true);
@@ -108,9 +108,7 @@ static int start(const sm_settings *settings) {
         return -1;
     }
     events_set = set;
-#if SM_RECORDS_INTERPRETERS
-    sm_interpreters_start(&others);
-#endif
+    sm_interpreters_start(bits);
     /* Enable the places that an earlier recording disabled. Other tools will return DISABLE once more. */
     if (sm_functions_narrowed() || places_were_off) {
         if (sm_monitoring_restart() < 0)

@@ -1,4 +1,4 @@
-#include "hooks/interpreter_events.h"
+#include "hooks/audit.h"
 
 #include <string.h>
 
@@ -20,7 +20,7 @@ static void call(void (*function)(void)) {
 /* The modules that make interpreters, of all versions. That one is made raises no event in the one that makes it. */
 static const char *const makers[] = {"_interpreters", "_xxsubinterpreters", "_testcapi"};
 
-bool sm_interpreters_may_come(void) {
+bool sm_audit_may_make_interpreters(void) {
     PyObject *modules = PyImport_GetModuleDict();
     for (size_t i = 0; modules != NULL && i < sizeof makers / sizeof *makers; i++)
         if (PyDict_GetItemString(modules, makers[i]) != NULL)
@@ -50,7 +50,7 @@ static int hook(const char *event, PyObject *args, void *Py_UNUSED(data)) {
     return 0;
 }
 
-bool sm_interpreter_events_want(const sm_interpreter_calls *calls) {
+bool sm_audit_interpreters(const sm_interpreter_calls *calls) {
     static bool added = false;
     if (!added && calls != NULL) {
         sm_exception kept = sm_exception_keep();

@@ -16,5 +16,5 @@ typedef struct {
 } sm_interpreter_calls;
 
 /* Set the functions, which stay; NULL for none. Return false if the hook cannot be added: another one forbids it. */
-bool sm_interpreters_may_come(void); /* true if that has been imported */
-bool sm_interpreter_events_want(const sm_interpreter_calls *calls);
+bool sm_audit_may_make_interpreters(void); /* true if that has been imported */
+bool sm_audit_interpreters(const sm_interpreter_calls *calls);
