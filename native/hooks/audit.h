@@ -11,8 +11,8 @@
 /* Each is called with the running interpreter's GIL, and without an exception. */
 typedef struct {
     void (*comes)(void); /* in the main interpreter, which imports what can make others */
-    void (*runs)(void);  /* in another one than the main one, from its first event on, before it imports anything */
-    void (*ends)(void);  /* in it, before its objects are freed */
+    void (*runs)(void);   /* in another one than the main one, from its first event on, before it imports anything */
+    void (*ends)(void);   /* in it, before its objects are freed */
 } sm_interpreter_calls;
 
 /* Set the functions, which stay; NULL for none. Return false if the hook cannot be added: another one forbids it. */

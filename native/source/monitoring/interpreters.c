@@ -209,8 +209,8 @@ static void ends(void) {
         if (of->state != state)
             continue;
         *link = of->next;
-        of->tool_id = -1;           /* the interpreter itself removes the hooks */
-        of->session = 0;            /* what finalizers still run is not recorded */
+        of->tool_id = -1; /* the interpreter itself removes the hooks */
+        of->session = 0;  /* what finalizers still run is not recorded */
         if (!sm_codes_held_twice()) /* else they were removed, and the table is not ours to look into */
             sm_codes_forget_interpreter(state);
         release(of);
