@@ -306,7 +306,6 @@ void sm_engine_hold(sm_thread *thread, bool on);
 bool sm_engine_open(sm_recording *recording, sm_output *output, sm_writer *writer, bool whole);
 /* Write the rows that changed, or with `whole` all. last: the recording ends. With the engine's lock. */
 void sm_engine_save(sm_recording *recording, sm_output *output, bool last);
-void sm_engine_count_interpreters(sm_recording *recording); /* those that are not recorded, while it runs */
 /* Write the thread's row, so that what follows can be read before the next save. With the engine's lock. */
 void sm_engine_announce(sm_thread *thread);
 

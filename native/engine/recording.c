@@ -261,7 +261,6 @@ void sm_engine_stop(sm_recording *recording, const char *exit) {
     if (main)
         sm_sampler_forget();
     sm_flush_end(recording, true);
-    sm_engine_count_interpreters(recording); /* also for an image, where there is no file */
     recording->running = recording->forked = recording->stopping = false;
     hold_codes(recording, false);
     want_end_by_signal(recording, false);
