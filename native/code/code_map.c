@@ -124,7 +124,7 @@ sm_code_entry *sm_code_entry_make(PyCodeObject *code) {
     entry = sm_malloc(sizeof *entry);
     if (entry == NULL)
         return NULL;
-    *entry = (sm_code_entry){.code = code, .serial = ++serials, .interpreter = PyInterpreterState_Get()};
+    *entry = (sm_code_entry){.code = code, .serial = ++serials};
     publish(place_of(code), entry);
     sm_codes.count++;
     if (sm_codes_met_compiled != NULL && SM_UNLIKELY(is_compiled_generator(code)))
@@ -134,8 +134,6 @@ sm_code_entry *sm_code_entry_make(PyCodeObject *code) {
 
 #if SM_FREE_THREADED
 static void died(const PyCodeObject *Py_UNUSED(code)) {} /* it has no entry, which would keep it alive */
-
-void sm_codes_forget_interpreter(const PyInterpreterState *Py_UNUSED(interpreter)) {} /* it has no entries */
 
 static void free_entry(sm_code_entry *entry) {
     if (entry == NULL)
@@ -185,39 +183,20 @@ static void free_entry(sm_code_entry *entry) {
     sm_free(entry);
 }
 
-static void bury(sm_code_entry *entry) {
+static void died(const PyCodeObject *code) {
+    sm_code_entry *entry = sm_code_entry_of(code);
+    if (SM_LIKELY(entry == NULL))
+        return;
     for (int user = 0; user < SM_CODE_USERS; user++)
         if (entry->of[user] != NULL && users.died[user] != NULL)
             users.died[user](entry);
     for (int i = 0; i < FUNCTION_USERS && entry->function != NULL && users.function_died[i] != NULL; i++)
         users.function_died[i](entry);
-    take_out(place_of(entry->code));
+    take_out(place_of(code));
     free_entry(entry);
-}
-
-static void died(const PyCodeObject *code) {
-    if (SM_RECORDS_INTERPRETERS && users.references > 1 && !sm_is_main_interpreter())
-        return;
-    sm_code_entry *entry = sm_code_entry_of(code);
-    if (SM_LIKELY(entry == NULL))
-        return;
-    bury(entry);
     uint32_t logarithm = 64 - sm_codes.shift;
     if (logarithm > SMALLEST && sm_codes.count < sm_codes.mask >> 3)
         (void)resize(logarithm - 1); /* if this fails, a later death tries again */
-}
-
-/* An entry that moves to a place before this one was looked at already. */
-void sm_codes_forget_interpreter(const PyInterpreterState *interpreter) {
-    SM_CORE_GUARD;
-    for (uint32_t i = 0; i <= sm_codes.mask;) {
-        sm_code_entry *entry = sm_codes.places[i].entry;
-        const PyInterpreterState *of = entry != NULL ? entry->interpreter : PyInterpreterState_Main();
-        if (interpreter != NULL ? of == interpreter : of != PyInterpreterState_Main())
-            bury(entry);
-        else
-            i++;
-    }
 }
 
 static void free_tables(void) {
@@ -234,8 +213,6 @@ void sm_codes_hold(void) {
     assert(PyGILState_Check());
     if (users.references++ == 0)
         sm_code_deaths_begin(died);
-    else if (SM_RECORDS_INTERPRETERS)
-        sm_codes_forget_interpreter(NULL);
 }
 
 void sm_codes_release(void) {
@@ -249,10 +226,6 @@ void sm_codes_release(void) {
 
 bool sm_codes_held(void) {
     return users.references > 0;
-}
-
-bool sm_codes_held_twice(void) {
-    return users.references > 1;
 }
 
 void sm_codes_on_death(sm_code_user user, void (*function)(sm_code_entry *entry)) {

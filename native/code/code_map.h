@@ -7,7 +7,7 @@
  *
  * compat/code_deaths.h reports code objects that die. The table is emptied when its last holder releases it
  * (sm_codes_hold). It is guarded by the main interpreter's GIL, or by the core's lock (compat/core_lock.h). Code of
- * other interpreters has entries on 3.11, where all interpreters share one lock, and while those are recorded. */
+ * other interpreters has entries on 3.11 only, where all interpreters share one lock. */
 #pragma once
 
 #include <Python.h>
@@ -33,7 +33,6 @@ typedef struct sm_code_entry {
     void *of[SM_CODE_USERS];          /* pointer of each user, or NULL */
     uint32_t session;                 /* last recording whose source of lines met it, or 0 */
     uint32_t serial;                  /* unique in this process */
-    PyInterpreterState *interpreter;  /* borrowed, never followed */
     PyCodeObject *code;               /* borrowed; the entry dies with it. Without the GIL, owned by the entry */
     struct sm_unreported *unreported; /* owned, or NULL; see code/unreported_lines.h */
     bool asked_for_unreported;
@@ -95,11 +94,6 @@ extern void (*sm_codes_met_compiled)(void);
 void sm_codes_hold(void);
 void sm_codes_release(void);
 bool sm_codes_held(void);
-/* Return true if others hold the table, too, which look into it without the core's lock. Then only the main interpreter
- * may change it. */
-bool sm_codes_held_twice(void);
-/* Remove the entries of this interpreter, which ends, or of all except the main one if it is NULL. */
-void sm_codes_forget_interpreter(const PyInterpreterState *interpreter);
 
 /* Set the function that is called when a code object with data of this user dies. It runs with the GIL, perhaps with an
  * exception set or inside the garbage collector. It makes no Python object and runs no Python code. */

@@ -61,28 +61,4 @@ void sm_core_forked(void) {
     locked = false;
 }
 
-#elif SM_RECORDS_INTERPRETERS
-
-bool sm_core_shared = false;
-
-static PyMutex lock; /* a thread that waits for it has let go of its GIL, which the holder may need */
-static SM_FAST_TLS uint32_t depth;
-
-void sm_core_take(void) {
-    if (depth == 0 && sm_is_finalizing())
-        return;
-    if (depth++ == 0)
-        PyMutex_Lock(&lock);
-}
-
-void sm_core_give(void) {
-    if (depth > 0 && --depth == 0) /* 0: the lock was not needed yet where this began */
-        PyMutex_Unlock(&lock);
-}
-
-void sm_core_forked(void) {
-    lock = (PyMutex){._bits = 0};
-    depth = 0;
-}
-
 #endif

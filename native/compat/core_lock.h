@@ -1,4 +1,4 @@
-/* What stands in for the GIL on free-threaded builds, and on ordinary ones once a second interpreter is recorded.
+/* What stands in for the GIL on free-threaded builds; nothing on ordinary ones.
  *
  * One lock guards all that is rare: registration of code and threads, walks of stacks, accounts, flushes. An event that
  * meets only what it knows takes no lock. A source takes the lock before it looks up its thread, since a recording may
@@ -7,11 +7,7 @@
  * The lock is a PyMutex, so a thread that waits for it is detached, and nobody who stops the world waits for it. It
  * nests. Lock order: this lock, the stopped world, `disk` (engine/flush.c), the engine's lock, the sampler's lock. It
  * is never taken while the world is stopped. While the interpreter ends, only one thread runs, and the others may have
- * been stopped for good with the lock, so it is not taken any more.
- *
- * Interpreters may have GILs of their own. From the moment at which the first one is made on, each event of each
- * interpreter takes the lock, so all that relies on the GIL relies on the lock. Who needs no other thread's frames
- * needs no stopped world. Until then, the lock costs rare paths a check and common ones nothing. */
+ * been stopped for good with the lock, so it is not taken any more. */
 #pragma once
 
 #include "compat/compat.h"
@@ -43,37 +39,16 @@ void sm_core_forked(void); /* in the child, where the holder of the lock does no
 
 #else
 
-#if SM_RECORDS_INTERPRETERS
-extern bool sm_core_shared; /* set for good with the GIL of the main interpreter, before another one runs */
-void sm_core_take(void);
-void sm_core_give(void);
-static inline void sm_core_enter(void) {
-    if (SM_UNLIKELY(sm_core_shared))
-        sm_core_take();
-}
-static inline void sm_core_leave(void) {
-    if (SM_UNLIKELY(sm_core_shared))
-        sm_core_give();
-}
-static inline void sm_core_leave_at(const int *Py_UNUSED(scope)) {
-    sm_core_leave();
-}
-#define SM_CORE_GUARD                                                                                                  \
-    __attribute__((cleanup(sm_core_leave_at), unused)) const int sm_core_scope = 0;                                    \
-    sm_core_enter()
-void sm_core_forked(void);
-#else
 #define SM_CORE_GUARD ((void)0)
 static inline void sm_core_enter(void) {}
 static inline void sm_core_leave(void) {}
-static inline void sm_core_forked(void) {}
-#endif
 static inline void sm_world_stop(void) {}
 static inline void sm_world_start(void) {}
 static inline bool sm_world_is_stopped(void) {
     return false;
 }
 static inline void sm_core_drain(void) {}
+static inline void sm_core_forked(void) {}
 #define SM_OWN_TLS
 
 #endif

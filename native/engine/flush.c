@@ -320,8 +320,6 @@ void sm_flush_stop(sm_recording *recording) {
 }
 
 static void before_fork(void) {
-    if (!SM_FREE_THREADED)
-        sm_core_enter(); /* other interpreters run on */
     sm_worker_before_fork(&worker);
     pthread_mutex_lock(&disk);
     sm_engine_lock();
@@ -331,8 +329,6 @@ static bool parent_forked(void) {
     sm_engine_unlock();
     pthread_mutex_unlock(&disk);
     sm_worker_after_fork(&worker);
-    if (!SM_FREE_THREADED)
-        sm_core_leave();
     return any_is_wanted();
 }
 

@@ -79,7 +79,6 @@ static void begin(sm_recording *recording) {
     else
         start_recorders(recording);
     recording->interpreters_gone = sm_interpreters_gone();
-    recording->interpreters_recorded = 0;
     recording->end_ns = 0;
     sm_replace_chars(&recording->exit, "");
     recording->began = sm_moment_now();

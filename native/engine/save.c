@@ -151,8 +151,7 @@ void sm_engine_save(sm_recording *recording, sm_output *output, bool last) {
     sm_output_loss(output, "hook-lost", recording->hook_lost, -1,
                    "the program or another tool took the hook away; what came after is missing");
     if (recording->running)
-        recording->interpreters =
-            sm_interpreters_made() - recording->interpreters_gone - recording->interpreters_recorded;
+        recording->interpreters = sm_interpreters_made() - recording->interpreters_gone;
     sm_output_interpreters(output, recording->interpreters);
     /* A failed write is no loss: a reader of these rows has everything that was written before. */
     sm_output_loss(output, "out-of-memory", recording->lost_memory + output->lost + sm_writer_lost(output->writer), -1,

@@ -5,7 +5,6 @@
 
 #include "code/code_map.h"
 #include "compat/compat.h"
-#include "compat/core_lock.h"
 
 PyObject *sm_monitoring_disable = NULL, *sm_monitoring_missing = NULL;
 
@@ -13,7 +12,7 @@ PyObject *sm_monitoring_disable = NULL, *sm_monitoring_missing = NULL;
 
 typedef struct {
     PyObject_HEAD vectorcallfunc vectorcall;
-    vectorcallfunc behind; /* called by guarded() and locked() */
+    vectorcallfunc behind; /* called by guarded() */
 } callback_object;
 
 static PyTypeObject callback_type = {
@@ -26,11 +25,6 @@ static PyTypeObject callback_type = {
 
 static PyObject *monitoring = NULL; /* owned, so that it lives until exit */
 static PyObject *numbers = NULL;    /* owned; sys.monitoring.events */
-
-/* Return the running interpreter's own sys.monitoring, borrowed. */
-static PyObject *monitoring_here(void) {
-    return sm_is_main_interpreter() ? monitoring : PySys_GetObject("monitoring");
-}
 
 static bool answer_is_ready(void);
 
@@ -112,12 +106,12 @@ static PyObject *guarded(PyObject *self, PyObject *const *args, size_t nargs, Py
 static void met_compiled(void) {
     guards = true;
     for (int i = 0; i < 6; i++)
-        if (resumes[i] != NULL && resumes[i]->vectorcall == resumes[i]->behind)
+        if (resumes[i] != NULL)
             resumes[i]->vectorcall = guarded;
 }
 
 static void note_resumes(int tool_id, long event, PyObject *callback) {
-    if (!sm_is_main_interpreter() || event != sm_monitoring_number("PY_RESUME"))
+    if (event != sm_monitoring_number("PY_RESUME"))
         return;
     sm_codes_met_compiled = met_compiled;
     Py_XSETREF(resumes[tool_id], (callback_object *)Py_XNewRef(callback));
@@ -134,21 +128,6 @@ static void note_resumes(int tool_id, long event, PyObject *callback) {
 }
 #endif
 
-#if SM_RECORDS_INTERPRETERS
-static PyObject *locked(PyObject *self, PyObject *const *args, size_t nargs, PyObject *names) {
-    SM_CORE_GUARD;
-#if SM_HAS_FIRED_EVENTS
-    return guarded(self, args, nargs, names);
-#else
-    return ((callback_object *)self)->behind(self, args, nargs, names);
-#endif
-}
-
-void sm_monitoring_lock(PyObject *callback) {
-    ((callback_object *)callback)->vectorcall = locked;
-}
-#endif
-
 static int done(PyObject *result) {
     Py_XDECREF(result);
     return result == NULL ? -1 : 0;
@@ -156,12 +135,12 @@ static int done(PyObject *result) {
 
 int sm_monitoring_take(const char *name, const int order[6]) {
     for (int i = 0; i < 6; i++) {
-        PyObject *holder = PyObject_CallMethod(monitoring_here(), "get_tool", "i", order[i]);
+        PyObject *holder = PyObject_CallMethod(monitoring, "get_tool", "i", order[i]);
         if (holder == NULL)
             return -1;
         bool is_free = holder == Py_None;
         Py_DECREF(holder);
-        if (is_free && done(PyObject_CallMethod(monitoring_here(), "use_tool_id", "is", order[i], name)) == 0)
+        if (is_free && done(PyObject_CallMethod(monitoring, "use_tool_id", "is", order[i], name)) == 0)
             return order[i];
         PyErr_Clear(); /* another tool has taken the id meanwhile */
     }
@@ -170,7 +149,7 @@ int sm_monitoring_take(const char *name, const int order[6]) {
 }
 
 bool sm_monitoring_holds(int tool_id, const char *name) {
-    PyObject *holder = PyObject_CallMethod(monitoring_here(), "get_tool", "i", tool_id);
+    PyObject *holder = PyObject_CallMethod(monitoring, "get_tool", "i", tool_id);
     const char *held = holder && PyUnicode_Check(holder) ? PyUnicode_AsUTF8(holder) : NULL;
     bool ours = held != NULL && strcmp(held, name) == 0;
     Py_XDECREF(holder);
@@ -187,12 +166,12 @@ long sm_monitoring_number(const char *name) {
 
 int sm_monitoring_register(int tool_id, long event, PyObject *callback) {
     note_resumes(tool_id, event, callback);
-    return done(PyObject_CallMethod(monitoring_here(), "register_callback", "ilO", tool_id, event,
+    return done(PyObject_CallMethod(monitoring, "register_callback", "ilO", tool_id, event,
                                     callback ? callback : Py_None)); /* returns the previous callback */
 }
 
 int sm_monitoring_set(int tool_id, long events) {
-    return done(PyObject_CallMethod(monitoring_here(), "set_events", "il", tool_id, events));
+    return done(PyObject_CallMethod(monitoring, "set_events", "il", tool_id, events));
 }
 
 int sm_monitoring_set_local(int tool_id, PyCodeObject *code, long events) {
@@ -204,7 +183,7 @@ int sm_monitoring_restart(void) {
 }
 
 void sm_monitoring_free(int tool_id) {
-    (void)done(PyObject_CallMethod(monitoring_here(), "free_tool_id", "i", tool_id));
+    (void)done(PyObject_CallMethod(monitoring, "free_tool_id", "i", tool_id));
     PyErr_Clear();
 }
 

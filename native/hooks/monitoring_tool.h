@@ -19,11 +19,7 @@ PyObject *sm_monitoring_callback(vectorcallfunc function);
 #if SM_HAS_FIRED_EVENTS
 PyObject *sm_monitoring_guarded(vectorcallfunc behind, PyObject *self, PyObject *const *args, size_t nargs);
 #endif
-#if SM_RECORDS_INTERPRETERS
-void sm_monitoring_lock(PyObject *callback); /* from now on its calls take the core's lock */
-#endif
-/* The functions below act on the running interpreter.
- * Take and return the first free tool id in this order. */
+/* Take and return the first free tool id in this order. */
 int sm_monitoring_take(const char *name, const int order[6]);
 /* Return true while the tool id is ours. */
 bool sm_monitoring_holds(int tool_id, const char *name);

@@ -5,9 +5,10 @@
 
 #include "compat/exception.h"
 #include "hooks/monitoring_tool.h"
-#include "source/monitoring/interpreters.h"
 
 #if SM_HAS_MONITORING
+
+#define TOOL_NAME "seismo"
 
 static const struct {
     const char *name;
@@ -27,8 +28,6 @@ static const struct {
 };
 
 static int tool_id = -1;
-static long bits[SM_MONITORING_EVENTS];               /* of the callbacks that are registered, or 0 */
-static PyObject *callbacks_set[SM_MONITORING_EVENTS]; /* owned, or NULL */
 static long events_set = 0;
 static bool places_were_off = false; /* this process has places that are still disabled for our tool id */
 
@@ -36,25 +35,12 @@ static bool places_were_off = false; /* this process has places that are still d
  * debuggers and coverage 0 and 1. */
 static const int order[6] = {4, 5, 3, 2, 0, 1};
 
-int sm_monitoring_take_next(const char *name) {
-    return sm_monitoring_take(name, order);
-}
-
-void sm_monitoring_share(void) {
-#if SM_RECORDS_INTERPRETERS
-    for (int i = 0; i < SM_MONITORING_EVENTS; i++)
-        if (callbacks_set[i] != NULL)
-            sm_monitoring_lock(callbacks_set[i]);
-#endif
-}
-
 /* Return the events of these callbacks as a bit set, or -1 with an exception set. */
 static long event_set(const sm_settings *settings, bool register_them) {
     long set = 0;
     for (int i = 0; set >= 0 && i < SM_MONITORING_EVENTS; i++) {
         if (i == SM_BRANCH_RIGHT && !SM_BRANCH_HAS_SIDES)
             continue;
-        bits[i] = 0;
         if (register_them && (sm_monitoring_callbacks_in_use->callback[i] == NULL ||
                               (events[i].c_functions && strcmp(settings->c_functions, "none") == 0)))
             continue;
@@ -63,14 +49,13 @@ static long event_set(const sm_settings *settings, bool register_them) {
         bool failed =
             event < 0 || (register_them && callback == NULL) || sm_monitoring_register(tool_id, event, callback) < 0;
         set = failed ? -1 : set | event;
-        bits[i] = register_them && !failed ? event : 0;
-        Py_XSETREF(callbacks_set[i], callback);
+        Py_XDECREF(callback);
     }
     return set;
 }
 
 static bool still_ours(void) {
-    return sm_monitoring_holds(tool_id, SM_MONITORING_NAME);
+    return sm_monitoring_holds(tool_id, TOOL_NAME);
 }
 
 static void stop(void) {
@@ -94,7 +79,7 @@ static void stop(void) {
 }
 
 static int start(const sm_settings *settings) {
-    if (sm_monitoring_find() < 0 || (tool_id = sm_monitoring_take_next(SM_MONITORING_NAME)) < 0)
+    if (sm_monitoring_find() < 0 || (tool_id = sm_monitoring_take(TOOL_NAME, order)) < 0)
         return -1;
     sm_sites_start(strcmp(settings->c_functions, "auto") == 0);
     long set = event_set(settings, true);
@@ -108,7 +93,6 @@ static int start(const sm_settings *settings) {
         return -1;
     }
     events_set = set;
-    sm_interpreters_start(bits);
     /* Enable the places that an earlier recording disabled. Other tools will return DISABLE once more. */
     if (sm_functions_narrowed() || places_were_off) {
         if (sm_monitoring_restart() < 0)
@@ -120,7 +104,6 @@ static int start(const sm_settings *settings) {
 }
 
 static void begin_again(void) {
-    sm_interpreters_forked();
     if (!sm_sites_on || tool_id < 0 || !still_ours())
         return;
     sm_sites_start(true);
@@ -135,7 +118,7 @@ static void begin_again(void) {
 
 /* Another tool may have freed our id or taken it over. */
 static void poll(void) {
-    if (sm_is_main_interpreter() && tool_id >= 0 && !still_ours())
+    if (tool_id >= 0 && !still_ours())
         sm_main.hook_lost += sm_main.hook_lost == 0;
 }
 

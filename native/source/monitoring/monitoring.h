@@ -17,11 +17,6 @@
         return function##_##event(&receiver, args);                                                                    \
     }
 
-#define SM_MONITORING_NAME "seismo"
-/* Take a free tool id of the running interpreter. Return -1 with an exception set if there is none. */
-int sm_monitoring_take_next(const char *name);
-void sm_monitoring_share(void); /* the events of the main interpreter take the core's lock from now on */
-
 /* local_events.c: events of single code objects. Return the events to set globally, or -1 with an exception set.
  * narrow: return only events that cannot be local or that report new code. */
 long sm_monitoring_local_start(int tool_id, long events, bool narrow);
