@@ -123,16 +123,15 @@ dist: $(VENV)/.made  ## source distribution
 AT_HAND = if [ -n "$(PYTHONS)" ]; then for p in $(PYTHONS); do echo "$${p\#\#*/} $$p"; done; \
 	   elif [ -x $(INTERPRETERS) ]; then $(INTERPRETERS); \
 	   else for v in 3.11 3.12 3.13 3.14 3.15; do ! command -v python$$v >/dev/null || echo "$$v python$$v"; done; fi
+FREE_THREADED = [ -n "$(PYTHONS)" ] || [ ! -x $(INTERPRETERS) ] || $(INTERPRETERS) free-threaded | grep -v -e '-tsan ' || \
+	   echo "No free-threaded interpreters can be had here: nothing is recorded on them." >&2
 
 matrix: dist  ## the tests on every interpreter at hand; make matrix PYTHONS="python3.12 python3.14" picks
 	@{ $(AT_HAND); [ -n "$(PYTHONS)" ] || [ ! -x $(INTERPRETERS) ] || \
-	   { $(INTERPRETERS) | sed -n 's|^\(3\.1[45]\)\.[0-9]* \(.*\)$$|\1-debug \2-dbg|p'; \
-	     $(INTERPRETERS) free-threaded | grep -v '^[^ ]*-tsan ' || \
-	     echo "No free-threaded interpreters can be had here: nothing is recorded on them." >&2; }; \
-	 } | $(PYTHON) tools/matrix.py --jobs $(WORKERS) dist/*.tar.gz
+	   $(INTERPRETERS) | sed -n 's|^\(3\.1[45]\)\.[0-9]* \(.*\)$$|\1-debug \2-dbg|p'; \
+	   $(FREE_THREADED); } | $(PYTHON) tools/matrix.py --jobs $(WORKERS) dist/*.tar.gz
 
 # What builds and tries wheels: for the interpreters at hand, free-threaded ones too, or for this one (FOR=here).
-FREE_THREADED = [ -n "$(PYTHONS)" ] || [ ! -x $(INTERPRETERS) ] || $(INTERPRETERS) free-threaded | grep -v -e '-tsan '
 FOR_WHEELS = $(if $(filter here,$(FOR)),: |,{ $(AT_HAND); $(FREE_THREADED); } |) $(BIN)/python
 wheels: dist  ## wheels of every interpreter at hand, for x86_64 and aarch64, glibc and musl, into dist; make wheels FOR=here builds one
 	@$(FOR_WHEELS) tools/wheels.py $(if $(filter here,$(FOR)),--here) dist/*.tar.gz

@@ -165,6 +165,7 @@ int sm_engine_find_costs(int (*rehearse)(bool on)) {
         return 0;
     uint64_t wanted = key();
     double ns[NUMBERS];
+    bool sound = true;
     int saved_errno = errno;
     if (wanted == known_key) {
         sm_engine.costs = known;
@@ -172,13 +173,15 @@ int sm_engine_find_costs(int (*rehearse)(bool on)) {
     }
     if (find_in_file(wanted, ns)) {
         take(&sm_engine.costs, ns);
-    } else if (sm_engine_calibrate(rehearse) == 0) {
+    } else if (sm_engine_calibrate(rehearse, &sound) < 0) {
+        return -1;
+    } else if (sound) {
         put(&sm_engine.costs, ns);
         put_into_file(wanted, ns);
-    } else {
-        return -1;
     }
     errno = saved_errno;
+    if (!sound) /* the next recording measures again */
+        return 0;
     known_key = wanted;
     known = sm_engine.costs;
     return 0;

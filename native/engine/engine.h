@@ -298,5 +298,6 @@ void sm_engine_announce(sm_thread *thread);
 
 /* Find the costs of the probes. rehearse: turns a recording without a file on and off. Return -1 with an exception. */
 int sm_engine_find_costs(int (*rehearse)(bool on));
-/* Measure the costs of the probes, with the current clock, pair and settings. */
-int sm_engine_calibrate(int (*rehearse)(bool on));
+/* Measure the costs of the probes, with the current clock, pair and settings. sound: each kind of call costs something;
+ * else the machine disturbed every attempt. Return -1 with an exception. */
+int sm_engine_calibrate(int (*rehearse)(bool on), bool *sound);

@@ -53,6 +53,7 @@ def work():
     time.sleep(0.01)
 thread = threading.Thread(target=work)
 thread.start(); work(); thread.join()
+while os.path.exists(f"/proc/self/task/{thread.native_id}"): time.sleep(0.001)  # os.fork warns of a thread
 if child := os.fork(): assert os.waitpid(child, 0)[1] == 0
 else: step(); os._exit(0)
 for _ in range(101): step()

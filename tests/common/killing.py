@@ -139,6 +139,8 @@ def _lost_ms(recorded: int, count: int, ring: list[tuple[int, int]]) -> tuple[fl
 def _ticks(path: Path, faults: list[str]) -> list[int]:
     """Return recorded calls of tick by thread, and append errors to `faults`."""
     recording = seismo.open(path)
+    if any("journal of this trace is missing" in problem for problem in map(str, recording.problems)):
+        return []  # killed between writing its first counts and its first events
     faults += [
         problem for problem in map(str, recording.problems) if "cut off" not in problem and "no end" not in problem
     ]

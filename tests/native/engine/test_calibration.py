@@ -16,11 +16,9 @@ def test_costs(source, c_functions, timing):
     start(source, c_functions=c_functions, timing=timing, calibrate=True)
     _core.stop()
     status, recorded = _core.status(), image()
-    # A cost is a difference of times. On a busy machine one of them may come out negative, and is 0 then.
-    costs = [status[f"{kind}_inside"] + status[f"{kind}_outside"] for kind in kinds]
-    assert min(costs) >= 0 < max(costs), status
     (process,) = recorded.tables["processes"]
     for kind in kinds:
+        assert status[f"{kind}_inside"] + status[f"{kind}_outside"] > 0, kind
         assert process[f"{kind}_inside"] == pytest.approx(status[f"{kind}_inside"], rel=0.01), kind
     assert (c_functions != "none") == (process["c_inside"] + process["c_outside"] > 0)
     assert process["piece_ns"] == pytest.approx(status["piece"], rel=0.01)

@@ -116,10 +116,11 @@ class TaskRecording:
             if os.path.isdir(self._folder):
                 say(str(error))
 
-    def flush(self, since: int = 0) -> None:
-        """Write what has been recorded, or only the call paths from a number on."""
+    def flush(self, since: tuple[Profile | None, int] = (None, 0)) -> None:
+        """Write what has been recorded, or only the call paths since a moment of this session."""
+        session, first = since
         if self._session is not None:
-            _core.flush(CALLS, since if since <= _core.paths() else 0)  # or another file has begun
+            _core.flush(CALLS, first if session is self._session else 0)
 
     def run(self, labels: Mapping[str, str], function: Callable[..., Any], *arguments: Any, **keywords: Any) -> Any:
         """Call a function as a task. What it called is in the file when it returns."""
@@ -169,18 +170,18 @@ class TaskRecording:
         made = async_generator if flags & _ASYNC_GENERATOR else generator if flags & _GENERATOR else plain
         return wraps(function)(made)
 
-    def _begin(self) -> int:
+    def _begin(self) -> tuple[Profile | None, int]:
         with self._lock:
             self._running += 1
-        return _core.paths()
+            return self._session, _core.paths()
 
-    def _end(self, since: int) -> None:
+    def _end(self, since: tuple[Profile | None, int]) -> None:
         """Write the paths of a task that ends. They are new, since its marker is."""
         with self._lock:
             self._running -= 1
             self.settle(since)
 
-    def settle(self, since: int = 0) -> None:
+    def settle(self, since: tuple[Profile | None, int] = (None, 0)) -> None:
         """Write what has been recorded at the end of a task, or go on in another file if this one is large."""
         with self._lock:
             self.flush(since)
