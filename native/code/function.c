@@ -190,7 +190,7 @@ sm_function *sm_function_of_code(PyCodeObject *code, PyObject *globals) {
     if (entry != NULL)
         entry->function = function;
     __atomic_fetch_or(&function->flags, flags_of_code(code), __ATOMIC_RELAXED);
-    function->code_bytes = 2 * (uint32_t)Py_SIZE(code);
+    __atomic_store_n(&function->code_bytes, 2 * (uint32_t)Py_SIZE(code), __ATOMIC_RELAXED);
 done:
     sm_exception_restore(kept);
     return function;

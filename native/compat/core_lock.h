@@ -36,6 +36,8 @@ void sm_core_forked(void); /* in the child, where the holder of the lock does no
 
 /* One per thread where a thread changes it at events, or else one that the GIL guards. */
 #define SM_OWN_TLS SM_FAST_TLS
+/* Add one to a word that threads share at events, or that the GIL guards. */
+#define SM_COUNT(word) ((void)__atomic_fetch_add(&(word), 1, __ATOMIC_RELAXED))
 
 #else
 
@@ -50,5 +52,6 @@ static inline bool sm_world_is_stopped(void) {
 static inline void sm_core_drain(void) {}
 static inline void sm_core_forked(void) {}
 #define SM_OWN_TLS
+#define SM_COUNT(word) ((void)(word)++)
 
 #endif

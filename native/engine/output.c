@@ -90,7 +90,7 @@ static void write_function(sm_output *output, const sm_function *function, sm_ou
     row[SM_FUNCTIONS_FILE] = (int64_t)known->file;
     row[SM_FUNCTIONS_LINE] = function->line;
     row[SM_FUNCTIONS_FLAGS] = known->flags;
-    row[SM_FUNCTIONS_CODE_BYTES] = function->code_bytes;
+    row[SM_FUNCTIONS_CODE_BYTES] = __atomic_load_n(&function->code_bytes, __ATOMIC_RELAXED);
     uint64_t lost = sm_writer_lost(output->writer);
     sm_writer_row(output->writer, SM_FUNCTIONS, row, NULL);
     if (sm_writer_lost(output->writer) != lost)

@@ -169,11 +169,11 @@ sm_filter *sm_filter_new(const void *program, size_t size, const char **error) {
 
 sm_filter *sm_filter_hold(sm_filter *filter) {
     if (filter != NULL)
-        filter->references++;
+        __atomic_fetch_add(&filter->references, 1, __ATOMIC_RELAXED);
     return filter;
 }
 
 void sm_filter_release(sm_filter *filter) {
-    if (filter != NULL && --filter->references == 0)
+    if (filter != NULL && __atomic_sub_fetch(&filter->references, 1, __ATOMIC_ACQ_REL) == 0)
         filter_free(filter);
 }

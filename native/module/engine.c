@@ -61,11 +61,13 @@ typedef struct {
 } start_options;
 
 /* Why a source does not serve what was asked for; NULL: it does. */
-static const char *objection_to(const sm_source *source, const start_options *given, const sm_settings *settings) {
+static const char *objection_to(const sm_recorder *recorder, const sm_source *source, const start_options *given,
+                                const sm_settings *settings) {
     bool all_c = strcmp(settings->c_functions, "all") == 0, auto_c = strcmp(settings->c_functions, "auto") == 0;
     const char *objection = source->objection != NULL ? source->objection() : NULL;
-    if (objection == NULL && !source->starts_only)
-        objection = sm_gil_objection();
+    if (objection == NULL)
+        objection =
+            recorder->without_gil || source->starts_only ? sm_interpreter_objection() : sm_gil_objection();
     if (objection != NULL)
         return objection;
     if (source->frames_in_c && (all_c || (given->only_c && auto_c)))
@@ -85,7 +87,7 @@ static const sm_source *choose_source(const sm_known_recorder *known, const char
     for (const sm_source *const *source = known->sources; *source != NULL && why_not == NULL; source++) {
         if (name != NULL && strcmp(name, (*source)->name) != 0)
             continue;
-        const char *objection = objection_to(*source, given, settings);
+        const char *objection = objection_to(known->recorder, *source, given, settings);
         if (objection == NULL)
             return *source;
         if (name != NULL || known->sources[1] == NULL)

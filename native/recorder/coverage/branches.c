@@ -88,6 +88,7 @@ bool sm_cover_arc(sm_cover_code *code, int from, int to) {
 }
 
 bool sm_cover_table(sm_cover_function *of, PyCodeObject *code) {
+    SM_CORE_GUARD;
     if (of->table != NULL || of->no_table)
         return of->table != NULL;
     sm_branches *table = sm_branches_new(code);
@@ -99,8 +100,8 @@ bool sm_cover_table(sm_cover_function *of, PyCodeObject *code) {
         return false;
     }
     sm_engine_lock();
-    of->table = table;
     of->jumps = jumps;
+    __atomic_store_n(&of->table, table, __ATOMIC_RELEASE);
     sm_cover_number_jumps(of);
     sm_engine_unlock();
     return true;
@@ -109,7 +110,7 @@ bool sm_cover_table(sm_cover_function *of, PyCodeObject *code) {
 /* Return true if the event has no more news of this way, and of the other if it serves both. */
 static inline bool has_reported_all(const sm_cover_code *code, const sm_branch *branch, const sm_cover_jump *jump,
                                     int other) {
-    return !sm_cover.source->both_ways || branch->apart || jump->stamp[other] == sm_cover.stamp ||
+    return !sm_cover.source->both_ways || branch->apart || sm_cover_is_current(&jump->stamp[other]) ||
            (code->line_events && branch->line_events[other] >= 0) || (branch->silent >> other & 1) != 0;
 }
 
@@ -132,7 +133,7 @@ static bool jump_news(sm_cover_code *code, uint32_t number, int way) {
         hit = hit_step(of, jump->step[way]);
     }
     if (hit)
-        jump->stamp[way] = sm_cover.stamp;
+        __atomic_store_n(&jump->stamp[way], sm_cover.stamp, __ATOMIC_RELAXED);
     sm_engine_unlock();
     return hit && has_reported_all(code, branch, jump, !way) && sm_cover_after_news(code);
 }
@@ -142,28 +143,33 @@ static inline bool way_taken(sm_cover_code *code, const sm_branch *branch, int w
     uint32_t number = (uint32_t)(branch - of->table->branches);
     sm_cover_jump *jump = &of->jumps[number];
     if (sm_cover.counts) {
-        jump->taken[way]++;
-        if (SM_UNLIKELY(jump->stamp[way] != sm_cover.stamp))
+        SM_COUNT(jump->taken[way]);
+        if (SM_UNLIKELY(!sm_cover_is_current(&jump->stamp[way])))
             (void)jump_news(code, number, way);
         return false;
     }
-    if (SM_UNLIKELY(jump->stamp[way] != sm_cover.stamp))
+    if (SM_UNLIKELY(!sm_cover_is_current(&jump->stamp[way])))
         return jump_news(code, number, way);
     return has_reported_all(code, branch, jump, !way) && sm_cover_wasted(code);
 }
 
 bool sm_cover_branch(sm_cover_code *code, Py_ssize_t from, Py_ssize_t to) {
     sm_cover_function *of = code->of;
-    if (SM_UNLIKELY(of == NULL || (of->table == NULL && !sm_cover_table(of, code->code))))
-        return !sm_cover.counts;
-    const sm_branch *branch = sm_branches_at(of->table, from);
+    const sm_branches *table = of != NULL ? __atomic_load_n(&of->table, __ATOMIC_ACQUIRE) : NULL;
+    if (SM_UNLIKELY(table == NULL)) {
+        if (of == NULL || !sm_cover_table(of, code->code))
+            return !sm_cover.counts;
+        table = of->table;
+    }
+    const sm_branch *branch = sm_branches_at(table, from);
     int way = branch != NULL ? sm_branch_way(branch, to) : -1;
     if (SM_UNLIKELY(way < 0)) {
         /* 3.14 and later take every arrival at a POP_ITER for the end of its loop, and report a branch from the
          * instruction before. any() and all() of a generator, which are loops there, jump to it early: an echo of that
          * jump, which was reported. Disabling the echo would disable the jump. */
         bool echo = branch != NULL && to == (Py_ssize_t)branch->to[SM_JUMPED] + 2;
-        sm_cover.odd_branches += !echo;
+        if (!echo)
+            SM_COUNT(sm_cover.odd_branches);
         return !echo || !sm_cover.counts;
     }
     bool done = way_taken(code, branch, way);
@@ -180,7 +186,7 @@ bool sm_cover_instruction(sm_cover_code *code, Py_ssize_t offset) {
 
 void sm_cover_tell(sm_cover_code *code, Py_ssize_t offset) {
     const sm_line_event *line_event = code->of->table != NULL ? sm_branches_line_event(code->of->table, offset) : NULL;
-    if (line_event != NULL && code->of->jumps[line_event->branch].stamp[line_event->way] != sm_cover.stamp)
+    if (line_event != NULL && !sm_cover_is_current(&code->of->jumps[line_event->branch].stamp[line_event->way]))
         (void)jump_news(code, line_event->branch, (int)line_event->way);
 }
 

@@ -95,7 +95,7 @@ void sm_cover_hit(sm_cover_function *of, sm_cover_place *place, int kind) {
         place->row = ++sm_cover_store.rows[kind];
         of->news = true;
     }
-    place->stamp = sm_cover.stamp;
+    __atomic_store_n(&place->stamp, sm_cover.stamp, __ATOMIC_RELAXED);
     note(kind, place->row);
     sm_engine_stir(&sm_beside);
 }

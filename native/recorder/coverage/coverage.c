@@ -136,6 +136,7 @@ static void unlink_code(sm_cover_code *record) {
 }
 
 sm_cover_code *sm_cover_meet(PyCodeObject *code, PyObject *globals) {
+    SM_CORE_GUARD;
     assert(PyCode_Check(code) && PyGILState_Check());
     if (!sm_beside.running)
         return NULL;
@@ -150,7 +151,7 @@ sm_cover_code *sm_cover_meet(PyCodeObject *code, PyObject *globals) {
         return known == sm_cover_unwanted ? NULL : known;
     bool wanted = is_wanted(function, code), test = sm_cover.tests && is_test(code);
     if (!wanted && !test) {
-        entry->of[SM_CODE_COVERAGE] = sm_cover.unwanted;
+        __atomic_store_n(&entry->of[SM_CODE_COVERAGE], sm_cover.unwanted, __ATOMIC_RELEASE);
         return NULL;
     }
     sm_cover_function *of = wanted ? function_of(function, code) : NULL;
@@ -170,8 +171,11 @@ sm_cover_code *sm_cover_meet(PyCodeObject *code, PyObject *globals) {
             record->line_events = !sm_cover.counts && of->table->line_events_count != 0;
     }
     link_code(record);
-    entry->of[SM_CODE_COVERAGE] = record;
     return record;
+}
+
+void sm_cover_publish(sm_cover_code *record) {
+    __atomic_store_n(&sm_code_entry_of(record->code)->of[SM_CODE_COVERAGE], record, __ATOMIC_RELEASE);
 }
 
 void sm_cover_code_died(sm_code_entry *entry) {
@@ -202,7 +206,8 @@ bool sm_cover_line_news(sm_cover_code *code, int line) {
     sm_cover_function *of = code->of;
     uint32_t i = (uint32_t)line - (uint32_t)code->first;
     if (of == NULL || i >= code->size) {
-        sm_cover.odd_lines += of != NULL && line > 0; /* an empty module is at line 0 */
+        if (of != NULL && line > 0) /* an empty module is at line 0 */
+            SM_COUNT(sm_cover.odd_lines);
         return !sm_cover.counts;
     }
     sm_engine_lock();
@@ -235,7 +240,8 @@ static void switch_context(const char *name) {
     if (sm_beside.forked)
         return;
     if (!sm_cover.in_contexts) {
-        sm_cover.in_contexts = true;
+        __atomic_store_n(&sm_cover.in_contexts, true, __ATOMIC_RELAXED);
+        sm_core_drain(); /* of events that disable a place */
         if (sm_cover.source->contexts != NULL)
             sm_cover.source->contexts();
     }
@@ -243,6 +249,7 @@ static void switch_context(const char *name) {
 }
 
 void sm_cover_context(const char *name) {
+    SM_CORE_GUARD;
     assert(name != NULL && PyGILState_Check());
     if (!sm_beside.running)
         return;
@@ -271,6 +278,7 @@ static char *name_of_test(const sm_function *function) {
 }
 
 void sm_cover_enter(sm_cover_code *code, const void *frame) {
+    SM_CORE_GUARD;
     assert(code->test && frame != NULL);
     if (sm_cover.test != NULL)
         return;
@@ -285,6 +293,7 @@ void sm_cover_enter(sm_cover_code *code, const void *frame) {
 }
 
 void sm_cover_leave(sm_cover_code *code, const void *frame) {
+    SM_CORE_GUARD;
     assert(code->test && frame != NULL);
     (void)code;
     if (sm_cover.test != frame)

@@ -65,6 +65,7 @@ static void end(bool forget) {
 }
 
 sm_cover_facts sm_cover_status(void) {
+    SM_CORE_GUARD;
     const sm_cover_store_state *store = &sm_cover_store;
     sm_cover_facts facts = {.functions = store->functions_count,
                             .lines = store->rows[SM_COVER_LINES],
@@ -78,10 +79,11 @@ sm_cover_facts sm_cover_status(void) {
 }
 
 uint64_t sm_cover_executed(void) {
+    SM_CORE_GUARD;
     uint64_t sum = 0;
     for (const sm_cover_function *of = sm_cover_store.functions; of != NULL; of = of->next)
         for (uint32_t i = 0; of->counts != NULL && i < of->size; i++)
-            sum += of->counts[i];
+            sum += __atomic_load_n(&of->counts[i], __ATOMIC_RELAXED);
     return sum;
 }
 
@@ -96,6 +98,7 @@ const sm_recorder sm_cover_recorder = {
     .name = "coverage",
     .settings = settings,
     .beside = true,
+    .without_gil = true,
     .keeps_sources = true,
     .start = start,
     .has_news = sm_cover_has_news,

@@ -18,8 +18,12 @@ static bool is_step_new(const sm_cover_step *step) {
     return step->place.row > sm_cover_store.saved[SM_COVER_STEPS] || step->count != step->saved;
 }
 
+static uint64_t taken(const sm_cover_jump *jump, int way) {
+    return __atomic_load_n(&jump->taken[way], __ATOMIC_RELAXED);
+}
+
 static bool is_jump_new(const sm_cover_jump *jump) {
-    return jump->row > sm_cover_store.saved[SM_COVER_BRANCHES] || jump->taken[0] + jump->taken[1] != jump->saved;
+    return jump->row > sm_cover_store.saved[SM_COVER_BRANCHES] || taken(jump, 0) + taken(jump, 1) != jump->saved;
 }
 
 static uint32_t jumps_of(const sm_cover_function *of) {
@@ -90,8 +94,8 @@ static void save_jump(sm_output *output, const sm_cover_function *of, uint32_t n
     row[SM_BRANCHES_COLUMN] = branch->column;
     row[SM_BRANCHES_END_LINE] = branch->end_line;
     row[SM_BRANCHES_END_COLUMN] = branch->end_column;
-    row[SM_BRANCHES_FELL] = (int64_t)jump->taken[SM_FELL];
-    row[SM_BRANCHES_JUMPED] = (int64_t)jump->taken[SM_JUMPED];
+    row[SM_BRANCHES_FELL] = (int64_t)taken(jump, SM_FELL);
+    row[SM_BRANCHES_JUMPED] = (int64_t)taken(jump, SM_JUMPED);
     row[SM_BRANCHES_FLAGS] = (sm_cover.counts ? 0 : FLAG_NOT_COUNTED) | (branch->silent != 0 ? FLAG_SILENT : 0);
     if (row[SM_BRANCHES_FUNCTION] == UINT32_MAX)
         return;
@@ -109,7 +113,7 @@ static void sum_steps(sm_cover_function *of) {
     for (uint32_t i = 0; i < of->table->count; i++) {
         for (int way = 0; way < 2; way++) {
             if (of->jumps[i].step[way] != 0)
-                of->steps[of->jumps[i].step[way] - 1].count += of->jumps[i].taken[way];
+                of->steps[of->jumps[i].step[way] - 1].count += taken(&of->jumps[i], way);
         }
     }
 }

@@ -1,28 +1,37 @@
 /* The state of the coverage recorder, and the list of code objects to rearm. */
+#include "base/time.h"
 #include "recorder/coverage/store.h"
 
 sm_cover_state sm_cover = {.stamp = SM_COVER_FIRST_STAMP};
 sm_cover_store_state sm_cover_store;
 
 void sm_cover_new_stamp(void) {
-    sm_cover.stamp++;
-    if (sm_cover.stamp < SM_COVER_FIRST_STAMP) /* after four billion contexts */
-        sm_cover.stamp = SM_COVER_FIRST_STAMP;
+    uint32_t next = sm_cover.stamp + 1;
+    if (next < SM_COVER_FIRST_STAMP) /* after four billion contexts */
+        next = SM_COVER_FIRST_STAMP;
+    __atomic_store_n(&sm_cover.stamp, next, __ATOMIC_RELAXED);
+}
+
+static bool is_off(const sm_cover_code *record) {
+    return __atomic_load_n(&record->off, __ATOMIC_RELAXED);
 }
 
 void sm_cover_switched_on(sm_cover_code *record) {
     if (!record->off)
         return;
-    record->off = false;
+    __atomic_store_n(&record->off, false, __ATOMIC_RELAXED);
     *record->link_off = record->next_off;
     if (record->next_off != NULL)
         record->next_off->link_off = record->link_off;
 }
 
 static void switched_off(sm_cover_code *record) {
+    if (is_off(record))
+        return;
+    SM_CORE_GUARD;
     if (record->off)
         return;
-    record->off = true;
+    __atomic_store_n(&record->off, true, __ATOMIC_RELAXED);
     record->next_off = sm_cover.off;
     record->link_off = &sm_cover.off;
     if (record->next_off != NULL)
@@ -30,8 +39,43 @@ static void switched_off(sm_cover_code *record) {
     sm_cover.off = record;
 }
 
+#if SM_FREE_THREADED
+#define EVENT_NS 12 /* cost of an event without news */
+#define MOST_NS 500000
+
+/* What this thread has spent on events that found their places enabled, against what it costs of late to disable one:
+ * 0.1 us alone, up to half a millisecond beside busy threads. So the sum is at most twice that of the better extreme. */
+static SM_OWN_TLS struct {
+    uint64_t spent, cost, began; /* in ns; began: of the last disabling, until the next event */
+} ledger;
+
+/* Return true if the main thread is the only one: the newest state is the first one. */
+static bool is_alone(void) {
+    PyThreadState *now = PyThreadState_Get();
+    return sm_tstate_id(now) == 1 && PyInterpreterState_ThreadHead(sm_tstate_interpreter(now)) == now;
+}
+
+bool sm_cover_pays(void) {
+    ledger.spent += EVENT_NS;
+    if (ledger.began != 0) {
+        uint64_t took = sm_monotonic_ns() - ledger.began;
+        ledger.cost = took < MOST_NS ? took : MOST_NS;
+        ledger.began = 0;
+    }
+    if (ledger.spent < ledger.cost)
+        return false;
+    /* A thread that is in the middle of an event disables its place after another has begun a context and rearmed it.
+     */
+    if (sm_cover_in_contexts() && !is_alone())
+        return false;
+    ledger.spent = 0;
+    ledger.began = sm_monotonic_ns();
+    return true;
+}
+#endif
+
 bool sm_cover_after_news(sm_cover_code *code) {
-    if (sm_cover.counts || (sm_cover.in_contexts && !code->off))
+    if (sm_cover.counts || (sm_cover_in_contexts() && !is_off(code)) || !sm_cover_pays())
         return false;
     switched_off(code);
     return true;
@@ -40,14 +84,17 @@ bool sm_cover_after_news(sm_cover_code *code) {
 bool sm_cover_wasted(sm_cover_code *code) {
     if (sm_cover.counts || sm_beside.forked)
         return false;
-    if (sm_cover.in_contexts && !code->off) {
-        if (code->wasted_stamp != sm_cover.stamp) {
-            code->wasted_stamp = sm_cover.stamp;
-            code->wasted = 0;
-        }
-        if (++code->wasted <= SM_COVER_PATIENCE)
+    if (sm_cover_in_contexts() && !is_off(code)) {
+        bool same = sm_cover_is_current(&code->wasted_stamp);
+        uint32_t wasted = 1 + (same ? __atomic_load_n(&code->wasted, __ATOMIC_RELAXED) : 0);
+        __atomic_store_n(&code->wasted, wasted, __ATOMIC_RELAXED);
+        if (!same)
+            __atomic_store_n(&code->wasted_stamp, __atomic_load_n(&sm_cover.stamp, __ATOMIC_RELAXED), __ATOMIC_RELAXED);
+        if (wasted <= SM_COVER_PATIENCE)
             return false;
     }
+    if (!sm_cover_pays())
+        return false;
     switched_off(code);
     return true;
 }

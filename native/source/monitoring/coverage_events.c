@@ -12,9 +12,12 @@
  * - BRANCH_RIGHT reports lines that LINE omits on 3.14 and later (code/unreported_lines.h).
  * - INSTRUCTION reports the end of an async for on 3.12 and 3.13.
  * - JUMP reports jumps back within a line, which sys.settrace counts and LINE omits. */
+#include "base/alloc.h"
 #include "code/linewalk.h"
 #include "code/unreported_lines.h"
+#include "compat/core_lock.h"
 #include "compat/exception.h"
+#include "compat/frame.h"
 #include "hooks/monitoring_tool.h"
 #include "recorder/coverage/places.h"
 #include "source/sources.h"
@@ -80,18 +83,26 @@ static void rearm(sm_cover_code *record) {
 enum { START_SEEN = 1 }; /* value of sm_cover_code.source: keep_start is known */
 
 static void see_start(sm_cover_code *record, long offset) {
+    SM_CORE_GUARD;
+    if (record->source == START_SEEN)
+        return;
     record->keep_start = record->of != NULL && sm_line_goes_on(record->code, (uint64_t)offset / 2);
-    record->source = START_SEEN;
+    __atomic_store_n(&record->source, START_SEEN, __ATOMIC_RELEASE);
 }
 
 static sm_cover_code *meet(PyCodeObject *code, PyObject *globals, long offset) {
-    sm_cover_code *record = sm_cover_meet(code, globals);
+    SM_CORE_GUARD;
+    sm_cover_code *record = sm_cover_known(code);
+    if (record != NULL) /* another thread has met it meanwhile */
+        return record == sm_cover_unwanted ? NULL : record;
+    record = tool_id >= 0 ? sm_cover_meet(code, globals) : NULL;
     if (record == NULL)
         return NULL;
     if (offset >= 0)
         see_start(record, offset);
     record->has_unreported_lines = !sm_cover.branch && record->of != NULL && sm_unreported_of(code)->count > 0;
     set_local(record, events_of(record));
+    sm_cover_publish(record);
     return record;
 }
 
@@ -102,6 +113,10 @@ static inline sm_cover_code *record_of(PyObject *const *args) {
         return NULL;
     sm_cover_code *record = sm_cover_known((PyCodeObject *)args[0]);
     return record == sm_cover_unwanted ? NULL : record;
+}
+
+static inline PyObject *answer(bool done) {
+    return done && sm_cover_pays() ? sm_monitoring_disable : Py_None;
 }
 
 /* Return the record of the code that begins, or NULL if it is unwanted. */
@@ -121,18 +136,18 @@ static sm_cover_code *begin(PyObject *const *args, bool start) {
 
 CALLBACK(on_start) {
     sm_cover_code *record = begin(args, true);
-    if (record != NULL && SM_UNLIKELY(record->source != START_SEEN)) /* its first PY_START was not seen here */
-        see_start(record, number_of(args[1]));
+    if (record != NULL && SM_UNLIKELY(__atomic_load_n(&record->source, __ATOMIC_ACQUIRE) != START_SEEN))
+        see_start(record, number_of(args[1])); /* its first PY_START was not seen here */
     if (record == NULL || (!record->test && !record->keep_start))
-        return sm_monitoring_disable;
-    if (record->test || sm_cover.counts || sm_cover.in_contexts)
+        return answer(true);
+    if (record->test || sm_cover.counts || sm_cover_in_contexts())
         return Py_None;
-    return sm_cover_line_seen(record, record->code->co_firstlineno) ? sm_monitoring_disable : Py_None;
+    return answer(sm_cover_line_seen(record, record->code->co_firstlineno));
 }
 
 CALLBACK(on_resume) {
     sm_cover_code *record = begin(args, false);
-    return record != NULL && record->test ? Py_None : sm_monitoring_disable;
+    return answer(record == NULL || !record->test);
 }
 
 CALLBACK(on_throw) {
@@ -158,8 +173,8 @@ CALLBACK(on_unwind) { /* cannot be disabled before 3.15 */
 }
 
 /* The counts of the code object whose line ran last, which saves a lookup. Unused in contexts, where a hit is more
- * than a number. */
-static struct {
+ * than a number, and without the GIL, where the next recording could not reset it for all threads. */
+static SM_OWN_TLS struct {
     const void *code; /* NULL if there is none */
     uint64_t *counts;
     int first;
@@ -180,10 +195,10 @@ CALLBACK(on_line) {
     }
     sm_cover_code *record = record_of(args);
     if (SM_UNLIKELY(record == NULL || record->of == NULL))
-        return sm_monitoring_disable;
+        return answer(true);
     if (SM_UNLIKELY(record->line_events))
         sm_cover_tell(record, sm_line_offset(PyThreadState_Get()));
-    else if (record->counts != NULL && !sm_cover.in_contexts)
+    else if (!SM_FREE_THREADED && record->counts != NULL && !sm_cover.in_contexts)
         hot.code = args[0], hot.counts = record->counts, hot.first = record->first, hot.size = record->size;
     return sm_cover_line(record, (int)number_of(args[1])) ? sm_monitoring_disable : Py_None;
 }
@@ -191,11 +206,11 @@ CALLBACK(on_line) {
 CALLBACK(on_jump) {
     sm_cover_code *record = record_of(args);
     if (SM_UNLIKELY(record == NULL || record->of == NULL))
-        return sm_monitoring_disable;
+        return answer(true);
     int from = (int)number_of(args[1]), to = (int)number_of(args[2]);
     int line = to <= from ? PyCode_Addr2Line(record->code, to) : -1;
     if (line < 0 || line != PyCode_Addr2Line(record->code, from))
-        return sm_monitoring_disable; /* LINE reports this line */
+        return answer(true); /* LINE reports this line */
     (void)sm_cover_line(record, line);
     return Py_None;
 }
@@ -203,7 +218,7 @@ CALLBACK(on_jump) {
 CALLBACK(on_branch) {
     sm_cover_code *record = record_of(args);
     if (SM_UNLIKELY(record == NULL || record->of == NULL))
-        return sm_monitoring_disable;
+        return answer(true);
     long from = number_of(args[1]), to = number_of(args[2]);
     if (sm_cover.branch)
         return sm_cover_branch(record, from, to) ? sm_monitoring_disable : Py_None;
@@ -214,7 +229,7 @@ CALLBACK(on_branch) {
 CALLBACK(on_instruction) {
     sm_cover_code *record = record_of(args);
     if (SM_UNLIKELY(record == NULL || record->of == NULL))
-        return sm_monitoring_disable;
+        return answer(true);
     return sm_cover_instruction(record, number_of(args[1])) ? sm_monitoring_disable : Py_None;
 }
 
@@ -289,22 +304,36 @@ static bool holds(void) {
     return tool_id >= 0 && sm_monitoring_holds(tool_id, TOOL_NAME);
 }
 
-/* Set the events of the code that runs already, with the GIL. Making a frame object runs no code of the program. */
+typedef struct {
+    PyObject *code, *globals; /* owned */
+} running_code;
+
+/* Set the events of the code that runs already. While the frames are read, all other threads stand still; what sets
+ * events lets them run. */
 static void walk_frames(void) {
-    PyThreadState *now = PyThreadState_Get();
-    PyThreadState *tstate = PyInterpreterState_ThreadHead(sm_tstate_interpreter(now));
+    running_code *found = NULL;
+    uint32_t count = 0, size = 0;
+    sm_world_stop();
+    PyThreadState *tstate = PyInterpreterState_ThreadHead(sm_tstate_interpreter(PyThreadState_Get()));
     for (; tstate != NULL; tstate = PyThreadState_Next(tstate)) {
-        PyFrameObject *frame = PyThreadState_GetFrame(tstate);
-        while (frame != NULL) {
-            PyCodeObject *code = PyFrame_GetCode(frame);
-            PyObject *globals = PyFrame_GetGlobals(frame);
-            if (sm_cover_known(code) == NULL)
-                (void)meet(code, globals, -1);
-            Py_DECREF(code);
-            Py_XDECREF(globals);
-            Py_SETREF(frame, PyFrame_GetBack(frame));
+        for (const sm_frame_head *frame = sm_tstate_frame(tstate); frame != NULL; frame = frame->previous) {
+            PyCodeObject *code = sm_frame_code_of(frame);
+            running_code *grown = code != NULL ? sm_grown(found, count, &size, sizeof *found, 64) : NULL;
+            if (grown == NULL) {
+                sm_beside.lost_memory += code != NULL;
+                continue;
+            }
+            found = grown;
+            found[count++] = (running_code){Py_NewRef(code), Py_XNewRef(frame->globals)};
         }
     }
+    sm_world_start();
+    for (uint32_t i = 0; i < count; i++) {
+        (void)meet((PyCodeObject *)found[i].code, found[i].globals, -1);
+        Py_DECREF(found[i].code);
+        Py_XDECREF(found[i].globals);
+    }
+    sm_free(found);
     PyErr_Clear();
 }
 

@@ -70,6 +70,8 @@ sm_probed *sm_probe_meet(PyCodeObject *code, PyObject *globals) {
     sm_exception kept = sm_exception_keep();
     (void)sm_probe_mend_lines(code);
     sm_cover_code *record = sm_cover_meet(code, globals);
+    if (record != NULL)
+        sm_cover_publish(record);
     sm_probed *made = record != NULL ? make(code, record) : NULL;
     sm_code_entry *entry = sm_code_entry_make(code);
     if (entry != NULL)
