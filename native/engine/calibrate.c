@@ -8,7 +8,7 @@
  * by their number. The shorter half of several runs counts.
  *
  * Where the bare runs are disturbed and the recorded ones are not, a difference is negative. Every probe costs
- * something, so all is measured anew then. */
+ * something, so all is measured again then. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

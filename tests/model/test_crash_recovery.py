@@ -77,7 +77,7 @@ def test_it_lasted_as_long_as_its_journal(killed):
     recording = model.read(killed)
     (thread,) = recording.threads
     assert recording.calls.end_ns == thread.end_ns - recording.calls.start_ns
-    assert 0.9 * thread.wall_ns <= sum(recording.tree["own_ns"]) <= 1.1 * thread.wall_ns
+    assert 0.5 * thread.wall_ns <= sum(recording.tree["own_ns"]) <= 1.1 * thread.wall_ns
     own = {row.qualname: row.own_ns for row in recording.functions}
     assert own["sleep" if "sleep" in own else "main"] > 50_000_000
 
