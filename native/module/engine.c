@@ -60,12 +60,18 @@ typedef struct {
     bool only_c; /* where= leaves all Python functions out */
 } start_options;
 
+/* Why a source cannot serve this recorder in this interpreter; NULL: it can. */
+static const char *objection_here(const sm_recorder *recorder, const sm_source *source) {
+    bool gil = recorder != &sm_calltree || source->tool_id == NULL; /* compat/core_lock.h stands in for it elsewhere */
+    const char *objection = gil ? sm_gil_objection() : sm_interpreter_objection();
+    return objection == NULL && source->objection != NULL ? source->objection() : objection;
+}
+
 /* Why a source does not serve what was asked for; NULL: it does. */
-static const char *objection_to(const sm_source *source, const start_options *given, const sm_settings *settings) {
+static const char *objection_to(const sm_recorder *recorder, const sm_source *source, const start_options *given,
+                                const sm_settings *settings) {
     bool all_c = strcmp(settings->c_functions, "all") == 0, auto_c = strcmp(settings->c_functions, "auto") == 0;
-    const char *objection = source->objection != NULL ? source->objection() : NULL;
-    if (objection == NULL && !source->starts_only)
-        objection = sm_gil_objection();
+    const char *objection = objection_here(recorder, source);
     if (objection != NULL)
         return objection;
     if (source->frames_in_c && (all_c || (given->only_c && auto_c)))
@@ -85,7 +91,7 @@ static const sm_source *choose_source(const sm_known_recorder *known, const char
     for (const sm_source *const *source = known->sources; *source != NULL && why_not == NULL; source++) {
         if (name != NULL && strcmp(name, (*source)->name) != 0)
             continue;
-        const char *objection = objection_to(*source, given, settings);
+        const char *objection = objection_to(known->recorder, *source, given, settings);
         if (objection == NULL)
             return *source;
         if (name != NULL || known->sources[1] == NULL)
@@ -393,9 +399,7 @@ static PyObject *engine_sources(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED
     PyObject *list = PyList_New(0);
     bool chosen = false;
     for (const sm_source *const *source = sm_recorders[0].sources; list != NULL && *source != NULL; source++) {
-        const char *objection = (*source)->starts_only ? sm_interpreter_objection() : sm_gil_objection();
-        if (objection == NULL && (*source)->objection != NULL)
-            objection = (*source)->objection();
+        const char *objection = objection_here(&sm_calltree, *source);
         const char *reason = objection ? objection
                              : chosen  ? "works, but a better source is available"
                                        : "the best source here";

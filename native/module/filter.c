@@ -3,7 +3,6 @@
 #define PY_SSIZE_T_CLEAN
 #include "filter/filter.h"
 
-#include "compat/runtime.h"
 #include "engine/recording.h"
 #include "module/module.h"
 
@@ -25,9 +24,7 @@ static PyObject *filter_new(PyTypeObject *type, PyObject *arguments, PyObject *k
     Py_buffer program;
     if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "y*:Filter", names, &program))
         return NULL;
-    if (SM_FREE_THREADED) /* tables of functions depend on the GIL */
-        PyErr_SetString(PyExc_RuntimeError, sm_gil_objection());
-    if (SM_FREE_THREADED || sm_engine_init() < 0) { /* makes the names of functions available */
+    if (sm_engine_init() < 0) { /* makes the names of functions available */
         PyBuffer_Release(&program);
         return NULL;
     }
