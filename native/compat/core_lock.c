@@ -43,10 +43,15 @@ bool sm_world_is_stopped(void) {
     return stops > 0;
 }
 
-void sm_core_drain(void) {
+/* Return true if an event is not over. */
+static bool in_event(void) {
     sm_world_stop(); /* then each attached thread is between two events, and the others are counted */
     sm_world_start();
-    while (__atomic_load_n(&waiting, __ATOMIC_SEQ_CST) != 0 && locked && depth == 1) {
+    return __atomic_load_n(&waiting, __ATOMIC_SEQ_CST) != 0;
+}
+
+void sm_core_drain(void) {
+    while (in_event() && locked && depth == 1) {
         sm_core_leave();
         PyThreadState *tstate = PyEval_SaveThread();
         sched_yield();

@@ -147,7 +147,7 @@ typedef struct sm_recorder {
     const sm_setting *settings; /* up to one without a name, or NULL if it has none */
     bool beside;                /* of sm_beside, not of sm_main: it needs no thread and no clock */
     bool counts_lines;
-    bool without_gil;                         /* it records free-threaded interpreters from all its sources */
+    bool without_gil;                         /* it needs no GIL, but compat/core_lock.h */
     bool keeps_sources;                       /* the file has the state of the source files at its end */
     const sm_thread_states *threads;          /* NULL if it has none: `hold` and `wake` then get NULL */
     const sm_sampled *clock;                  /* its use of the sampler's looks; NULL if it needs no clock */

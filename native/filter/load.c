@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/varint.h"
+#include "compat/core_lock.h"
 
 #define HEADER 16
 #define INSTRUCTION 8
@@ -168,12 +169,14 @@ sm_filter *sm_filter_new(const void *program, size_t size, const char **error) {
 }
 
 sm_filter *sm_filter_hold(sm_filter *filter) {
+    SM_CORE_GUARD;
     if (filter != NULL)
-        __atomic_fetch_add(&filter->references, 1, __ATOMIC_RELAXED);
+        filter->references++;
     return filter;
 }
 
 void sm_filter_release(sm_filter *filter) {
-    if (filter != NULL && __atomic_sub_fetch(&filter->references, 1, __ATOMIC_ACQ_REL) == 0)
+    SM_CORE_GUARD;
+    if (filter != NULL && --filter->references == 0)
         filter_free(filter);
 }

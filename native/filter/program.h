@@ -45,7 +45,7 @@ typedef struct {
 } sm_filter_node;
 
 struct sm_filter {
-    uint32_t references; /* atomic */
+    uint32_t references;
     uint32_t facts;        /* 1 << sm_fact of all terms */
     uint32_t root;         /* index of the last node */
     sm_filter_node *nodes; /* owned, like the next two */

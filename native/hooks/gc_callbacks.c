@@ -1,5 +1,6 @@
 #include "hooks/gc_callbacks.h"
 
+#include "compat/core_lock.h"
 #include "compat/exception.h"
 #include "compat/runtime.h"
 
@@ -8,7 +9,7 @@ static struct {
     PyObject **place;   /* the interpreter's pointer to its list */
     PyObject *ours;     /* owned by the interpreter while installed */
     PyObject *theirs;   /* owned while ours is installed */
-    int inside;         /* calls of our function; its list must not change meanwhile */
+    int inside;         /* atomic; calls of our function; its list must not change meanwhile */
 } collector;
 
 static void pass_on(PyObject *const *arguments, Py_ssize_t count) {
@@ -29,19 +30,23 @@ long sm_pause_number(const sm_pause *pause, const char *name) {
     return number;
 }
 
+static void note(const sm_pause *pause) {
+    SM_CORE_GUARD;
+    if (collector.call != NULL)
+        collector.call(pause);
+}
+
 static PyObject *around(PyObject *Py_UNUSED(self), PyObject *const *arguments, Py_ssize_t count) {
     bool known = count == 2 && PyUnicode_CheckExact(arguments[0]);
     bool begins = known && PyUnicode_CompareWithASCIIString(arguments[0], "start") == 0;
-    collector.inside++;
+    __atomic_fetch_add(&collector.inside, 1, __ATOMIC_ACQUIRE);
     if (begins)
         pass_on(arguments, count);
-    if (known && collector.call != NULL) {
-        sm_pause pause = {begins, arguments[1]};
-        collector.call(&pause);
-    }
+    if (known)
+        note(&(sm_pause){begins, arguments[1]});
     if (!begins)
         pass_on(arguments, count);
-    collector.inside--;
+    __atomic_fetch_sub(&collector.inside, 1, __ATOMIC_RELEASE);
     Py_RETURN_NONE;
 }
 
@@ -72,18 +77,24 @@ static bool put_ours(void) {
     PyObject *list = collector.place != NULL ? make_list() : NULL;
     if (list == NULL)
         return false;
+    sm_world_stop();
     collector.theirs = *collector.place;
     *collector.place = collector.ours = list;
+    sm_world_start();
     return true;
 }
 
 bool sm_collector_notify(sm_pause_call call) {
     collector.call = call;
-    if (stands() && call == NULL && collector.inside == 0) {
+    PyObject *ended = NULL;
+    sm_world_stop(); /* no collection is between two callbacks */
+    if (stands() && call == NULL && __atomic_load_n(&collector.inside, __ATOMIC_ACQUIRE) == 0) {
         *collector.place = collector.theirs;
-        collector.theirs = NULL;
-        Py_CLEAR(collector.ours);
+        ended = collector.ours;
+        collector.theirs = collector.ours = NULL;
     }
+    sm_world_start();
+    Py_XDECREF(ended);
     if (call == NULL || stands())
         return call != NULL;
     sm_exception kept = sm_exception_keep();

@@ -60,14 +60,19 @@ typedef struct {
     bool only_c; /* where= leaves all Python functions out */
 } start_options;
 
+/* Why a source cannot serve this recorder in this interpreter; NULL: it can. */
+static const char *objection_here(const sm_recorder *recorder, const sm_source *source) {
+    bool monitoring = source->tool_id != NULL; /* other hooks need the GIL */
+    const char *objection =
+        recorder->without_gil && monitoring ? sm_interpreter_objection() : sm_gil_objection();
+    return objection == NULL && source->objection != NULL ? source->objection() : objection;
+}
+
 /* Why a source does not serve what was asked for; NULL: it does. */
 static const char *objection_to(const sm_recorder *recorder, const sm_source *source, const start_options *given,
                                 const sm_settings *settings) {
     bool all_c = strcmp(settings->c_functions, "all") == 0, auto_c = strcmp(settings->c_functions, "auto") == 0;
-    const char *objection = source->objection != NULL ? source->objection() : NULL;
-    if (objection == NULL)
-        objection =
-            recorder->without_gil || source->starts_only ? sm_interpreter_objection() : sm_gil_objection();
+    const char *objection = objection_here(recorder, source);
     if (objection != NULL)
         return objection;
     if (source->frames_in_c && (all_c || (given->only_c && auto_c)))
@@ -395,9 +400,7 @@ static PyObject *engine_sources(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED
     PyObject *list = PyList_New(0);
     bool chosen = false;
     for (const sm_source *const *source = sm_recorders[0].sources; list != NULL && *source != NULL; source++) {
-        const char *objection = (*source)->starts_only ? sm_interpreter_objection() : sm_gil_objection();
-        if (objection == NULL && (*source)->objection != NULL)
-            objection = (*source)->objection();
+        const char *objection = objection_here(&sm_calltree, *source);
         const char *reason = objection ? objection
                              : chosen  ? "works, but a better source is available"
                                        : "the best source here";

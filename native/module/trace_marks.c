@@ -1,5 +1,6 @@
 /* seismo._core.instant: writes marks of the program into the journal of a trace. */
 #define PY_SSIZE_T_CLEAN
+#include "compat/core_lock.h"
 #include "module/module.h"
 #include "recorder/calls/trace.h"
 
@@ -18,6 +19,7 @@ static PyObject *instant(PyObject *Py_UNUSED(module), PyObject *args) {
     Py_ssize_t name_size, json_size;
     if (!PyArg_ParseTuple(args, "IKs#s#:instant", &kind, &span, &name, &name_size, &json, &json_size))
         return NULL;
+    SM_CORE_GUARD;
     sm_thread *thread = journaling() ? sm_event_thread(false) : NULL;
     bool noted =
         thread != NULL && sm_trace_instant(thread, kind, span, name, (size_t)name_size, json, (size_t)json_size);

@@ -90,6 +90,15 @@ static inline void unborn_place(PyObject *number) {
 /* If objects are recorded too, the int that the interpreter made for an event's offset must not count. */
 static const sm_calls_receiver paths = {RECEIVER(calls), .place = unborn_place};
 
+/* A look at a call site takes the core's lock. */
+SM_INLINE PyObject *sm_guarded_call(const sm_calls_receiver *to, PyObject *const *args) {
+    if (SM_FREE_THREADED && SM_UNLIKELY(sm_sites_on && sm_sites_to_go == 1)) {
+        SM_CORE_GUARD;
+        return sm_monitoring_call(to, args);
+    }
+    return sm_monitoring_call(to, args);
+}
+
 #define CALLS_OF(receiver, way)                                                                                        \
     SM_MONITORING_CALLBACK(sm_monitoring, receiver, start)                                                             \
     SM_MONITORING_CALLBACK(sm_monitoring, receiver, resume)                                                            \
@@ -97,7 +106,7 @@ static const sm_calls_receiver paths = {RECEIVER(calls), .place = unborn_place};
     SM_MONITORING_CALLBACK(sm_monitoring, receiver, return)                                                            \
     SM_MONITORING_CALLBACK(sm_monitoring, receiver, yield)                                                             \
     SM_MONITORING_CALLBACK(sm_monitoring, receiver, unwind)                                                            \
-    SM_MONITORING_CALLBACK(sm_monitoring, receiver, call)                                                              \
+    SM_MONITORING_CALLBACK(sm_guarded, receiver, call)                                                                 \
     SM_MONITORING_CALLBACK(sm_monitoring, receiver, c_return)                                                          \
     SM_MONITORING_CALLBACK(sm_monitoring, receiver, c_raise)                                                           \
     static const sm_monitoring_callbacks receiver##_callbacks = {                                                      \

@@ -96,6 +96,7 @@ static sm_tree_function *function_of(const void *key, sm_function_kind kind, PyO
 }
 
 sm_node *sm_tree_find(sm_thread *thread, const void *key, sm_function_kind kind, PyObject *object) {
+    SM_CORE_GUARD;
     assert(thread == sm_this_thread && key != NULL && object != NULL);
     sm_tree_thread *tree = sm_tree_of(thread);
     if (kind == SM_PYTHON && !PyCode_Check(object))
@@ -194,6 +195,7 @@ bool sm_tree_is_own(const void *code) {
 }
 
 bool sm_tree_leave_slow(sm_thread *thread, const void *key, sm_leaving how) {
+    SM_CORE_GUARD;
     assert(thread == sm_this_thread && key != NULL);
     if (sm_tree_hides(key))
         return false;
@@ -203,6 +205,7 @@ bool sm_tree_leave_slow(sm_thread *thread, const void *key, sm_leaving how) {
 }
 
 bool sm_tree_c_leave_slow(sm_thread *thread, const void *caller, const void *key, sm_leaving how) {
+    SM_CORE_GUARD;
     assert(thread == sm_this_thread && caller != NULL && key != NULL);
     sm_tree_thread *tree = sm_tree_of(thread);
     if (!sm_tree_hides(caller)) {
@@ -223,6 +226,7 @@ bool sm_tree_c_leave_slow(sm_thread *thread, const void *caller, const void *key
 }
 
 bool sm_tree_calls_from(sm_thread *thread, const void *caller) {
+    SM_CORE_GUARD;
     assert(thread == sm_this_thread && caller != NULL);
     if (sm_tree_hides(caller))
         return !sm_tree_is_own(caller);
@@ -281,11 +285,16 @@ void sm_tree_raised(sm_node *node) {
     rest->exceptions += rest->exceptions != UINT32_MAX;
 }
 
+static void lose_await(void) {
+    SM_CORE_GUARD;
+    sm_main.lost_memory++;
+}
+
 void sm_tree_suspended(sm_thread *thread, sm_node *node) {
     assert(thread == sm_this_thread && node->awaits);
     uint64_t now = sm_clock_read(&sm_engine.clock);
     if (!sm_awaits_begin(&sm_tree_of(thread)->awaits, sm_tstate_frame(thread->tstate), node->key, now))
-        sm_main.lost_memory++;
+        lose_await();
 }
 
 void sm_tree_awaited(sm_thread *thread, sm_node *node) {
@@ -295,7 +304,7 @@ void sm_tree_awaited(sm_thread *thread, sm_node *node) {
         return;
     sm_node_more *more = sm_node_has(node);
     if (more == NULL) {
-        sm_main.lost_memory++;
+        lose_await();
         return;
     }
     more->awaits++;
@@ -303,6 +312,7 @@ void sm_tree_awaited(sm_thread *thread, sm_node *node) {
 }
 
 void sm_tree_carry(sm_node *node, bool calls) {
+    SM_CORE_GUARD;
     sm_node_more *more = sm_node_has(node);
     if (more == NULL) {
         sm_main.lost_memory++;

@@ -55,7 +55,10 @@ static inline sm_node *sm_tree_child(sm_thread *thread, const void *key, sm_func
         return node->child[0];
     if (SM_LIKELY(node->child_key[1] == key))
         return node->child[1];
-    sm_node *child = sm_node_in_table(node, key); /* one call in six in large programs */
+    sm_node *child = SM_FREE_THREADED ? *sm_node_recent(node, key) : NULL; /* the table takes the core's lock */
+    if (child != NULL && SM_LIKELY(child->key == key) && SM_LIKELY(child->parent == node))
+        return child;
+    child = sm_node_in_table(node, key); /* one call in six in large programs */
     return SM_LIKELY(child != NULL) ? child : sm_tree_find(thread, key, kind, object);
 }
 

@@ -97,6 +97,7 @@ void sm_tree_entry(sm_node *node) {
 }
 
 void sm_tree_switch(sm_thread *thread, sm_node *to, uint64_t now) {
+    SM_CORE_GUARD;
     if (SM_UNLIKELY(__atomic_load_n(&thread->timing.idle, __ATOMIC_RELAXED)))
         sm_sampler_attend(&thread->timing, now);
     end_piece(thread, now);
@@ -110,6 +111,7 @@ void sm_tree_look(sm_thread *thread) {
 }
 
 void sm_tree_clock(sm_thread *thread, sm_node *entered, sm_node *to, uint64_t now) {
+    SM_CORE_GUARD;
     if (SM_UNLIKELY(sm_main.settings.timing == SM_TIMING_NONE)) { /* slow paths call this in any case */
         if (sm_tree_of(thread)->gate)
             sm_tree_look(thread);

@@ -17,15 +17,15 @@
 
 unsigned sm_trace_unit; /* guard: the GIL, and set by a start, while no worker runs */
 
-/* Guard: the GIL; saves read `gaps` meanwhile. */
+/* Guard: the GIL or the core's lock, and what is not atomic changes between two recordings only. */
 static struct {
     bool on;
     bool file;
-    uint64_t pauses; /* pauses of the cycle collector */
+    uint64_t pauses; /* pauses of the cycle collector, which come one at a time */
     bool filtered;   /* the worker leaves calls out, and needs their depth */
     uint32_t depth;  /* depth of the deepest calls that stay */
-    uint64_t gaps;   /* number of times that events were dropped */
-    uint64_t looked; /* ticks of the last check whether the worker is late */
+    uint64_t gaps;   /* atomic; number of times that events were dropped */
+    uint64_t looked; /* atomic; ticks of the last check whether the worker is late */
     uint64_t late;   /* ticks until the next check */
 } journal;
 
@@ -48,7 +48,7 @@ static void publish(sm_tree_thread *tree, uint8_t *at) {
 
 static void go_nowhere(sm_tree_thread *tree) {
     sm_stream *stream = tree->journal.stream;
-    journal.gaps += !stream->gap;
+    __atomic_fetch_add(&journal.gaps, !stream->gap, __ATOMIC_RELAXED);
     stream->gap = true;
     tree->journal.limit = stream->nowhere + SM_TRACE_SLACK;
     publish(tree, stream->nowhere);
@@ -126,9 +126,9 @@ void sm_trace_mark(sm_thread *thread, uint64_t now) {
 
 /* Write what is queued if the worker is late, in case the program is killed. */
 static void look_after_file(uint64_t now) {
-    if (sm_ticks_since(journal.looked, now) < journal.late)
+    if (sm_ticks_since(__atomic_load_n(&journal.looked, __ATOMIC_RELAXED), now) < journal.late)
         return;
-    journal.looked = now;
+    __atomic_store_n(&journal.looked, now, __ATOMIC_RELAXED);
     sm_blocks_help();
 }
 
@@ -330,5 +330,5 @@ void sm_trace_flush(void) {
 }
 
 uint64_t sm_trace_gaps(void) {
-    return journal.gaps;
+    return __atomic_load_n(&journal.gaps, __ATOMIC_RELAXED);
 }

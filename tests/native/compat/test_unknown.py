@@ -18,7 +18,7 @@ SENTENCES = {
 RECORDS = [["profile"], ["cover"], ["lines"], ["watch", 'call and function("f")']]
 if sys.version_info >= (3, 13, 3):
     RECORDS.append(["objects"])
-PROFILE = "seismo.profile(where='function(\"f\")').__enter__()"  # calls alone can be recorded without the GIL
+PROFILE = "seismo.profile(source='profilefunc').__enter__()"  # the other sources of calls need no GIL
 READS = [["report"], ["info"], ["export", "--format", "json"]]
 
 
@@ -32,7 +32,7 @@ def seismo(*arguments, folder, pretends="", status=0):
 @pytest.mark.parametrize("verb", RECORDS, ids=lambda verb: verb[0])
 def test_recording_is_refused(verb, unknown, tmp_path):
     if verb == ["profile"] and unknown == "free-threaded":
-        verb = ["profile", "--where", 'function("f")']  # calls alone can be recorded there
+        verb = ["profile", "--source", "profilefunc"]  # the other sources of calls need no GIL
     (tmp_path / "program.py").write_text("print('it ran')")
     done = seismo(*verb, "program.py", folder=tmp_path, pretends=unknown, status=2)
     assert SENTENCES[unknown] in " ".join(done.stderr.split())
