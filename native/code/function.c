@@ -188,7 +188,7 @@ sm_function *sm_function_of_code(PyCodeObject *code, PyObject *globals) {
     if (function == NULL)
         goto done;
     if (entry != NULL)
-        entry->function = function;
+        __atomic_store_n(&entry->function, function, __ATOMIC_RELEASE);
     __atomic_fetch_or(&function->flags, flags_of_code(code), __ATOMIC_RELAXED);
     __atomic_store_n(&function->code_bytes, 2 * (uint32_t)Py_SIZE(code), __ATOMIC_RELAXED);
 done:

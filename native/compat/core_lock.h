@@ -33,9 +33,14 @@ bool sm_world_is_stopped(void);
 /* With the lock, once no more events are reported: let the threads that are in the middle of one finish it. */
 void sm_core_drain(void);
 void sm_core_forked(void); /* in the child, where the holder of the lock does not exist */
+/* Return true if the interpreter may stop the world to disable the place of this event: as soon as the events that this
+ * thread spent on enabled places have cost as much as that does of late. It is asked once for an event. */
+bool sm_world_stop_pays(void);
 
 /* One per thread where a thread changes it at events, or else one that the GIL guards. */
 #define SM_OWN_TLS SM_FAST_TLS
+/* Add one to a word that only this thread changes, or that the GIL guards, while others read it. */
+#define SM_OWN_COUNT(word) __atomic_store_n(&(word), (word) + 1, __ATOMIC_RELAXED)
 /* Add one to a word that threads share at events, or that the GIL guards. */
 #define SM_COUNT(word) ((void)__atomic_fetch_add(&(word), 1, __ATOMIC_RELAXED))
 
@@ -51,7 +56,11 @@ static inline bool sm_world_is_stopped(void) {
 }
 static inline void sm_core_drain(void) {}
 static inline void sm_core_forked(void) {}
+static inline bool sm_world_stop_pays(void) {
+    return true;
+}
 #define SM_OWN_TLS
+#define SM_OWN_COUNT(word) ((void)(word)++)
 #define SM_COUNT(word) ((void)(word)++)
 
 #endif

@@ -3,8 +3,11 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "code/code_map.h"
 #include "compat/compat.h"
+#include "compat/core_lock.h"
+#include "compat/frame.h"
 
 PyObject *sm_monitoring_disable = NULL, *sm_monitoring_missing = NULL;
 
@@ -180,6 +183,39 @@ int sm_monitoring_set_local(int tool_id, PyCodeObject *code, long events) {
 
 int sm_monitoring_restart(void) {
     return done(PyObject_CallMethod(monitoring, "restart_events", NULL));
+}
+
+typedef struct {
+    PyObject *code, *globals; /* owned */
+} running;
+
+/* All other threads stand still while frames are read, but not for the visits, which may set events. */
+bool sm_monitoring_each_running(void (*visit)(PyCodeObject *code, PyObject *globals)) {
+    running *found = NULL;
+    uint32_t count = 0, size = 0;
+    bool whole = true;
+    sm_world_stop();
+    PyThreadState *tstate = PyInterpreterState_ThreadHead(sm_tstate_interpreter(PyThreadState_Get()));
+    for (; tstate != NULL; tstate = PyThreadState_Next(tstate)) {
+        for (const sm_frame_head *frame = sm_tstate_frame(tstate); frame != NULL; frame = frame->previous) {
+            PyCodeObject *code = sm_frame_code_of(frame);
+            running *grown = code != NULL ? sm_grown(found, count, &size, sizeof *found, 64) : NULL;
+            whole = whole && (code == NULL || grown != NULL);
+            if (grown == NULL)
+                continue;
+            found = grown;
+            found[count++] = (running){Py_NewRef(code), Py_XNewRef(frame->globals)};
+        }
+    }
+    sm_world_start();
+    for (uint32_t i = 0; i < count; i++) {
+        visit((PyCodeObject *)found[i].code, found[i].globals);
+        PyErr_Clear();
+        Py_DECREF(found[i].code);
+        Py_XDECREF(found[i].globals);
+    }
+    sm_free(found);
+    return whole;
 }
 
 void sm_monitoring_free(int tool_id) {

@@ -30,5 +30,8 @@ int sm_monitoring_register(int tool_id, long event, PyObject *callback);
 int sm_monitoring_set(int tool_id, long events);
 int sm_monitoring_set_local(int tool_id, PyCodeObject *code, long events);
 int sm_monitoring_restart(void);
+/* Call a function for the code of each frame that runs on any thread, perhaps more than once. Return false if out of
+ * memory for some of them. */
+bool sm_monitoring_each_running(void (*visit)(PyCodeObject *code, PyObject *globals));
 /* Free the tool id, whose events and callbacks the caller has removed. Clears exceptions. */
 void sm_monitoring_free(int tool_id);

@@ -63,8 +63,7 @@ typedef struct {
 /* Why a source cannot serve this recorder in this interpreter; NULL: it can. */
 static const char *objection_here(const sm_recorder *recorder, const sm_source *source) {
     bool monitoring = source->tool_id != NULL; /* other hooks need the GIL */
-    const char *objection =
-        recorder->without_gil && monitoring ? sm_interpreter_objection() : sm_gil_objection();
+    const char *objection = recorder->without_gil && monitoring ? sm_interpreter_objection() : sm_gil_objection();
     return objection == NULL && source->objection != NULL ? source->objection() : objection;
 }
 

@@ -82,7 +82,8 @@ typedef struct sm_cover_function {
     struct sm_cover_function *next;
 } sm_cover_function;
 
-typedef struct sm_cover_code { /* a code object's record, freed with it or with the recording; guarded by the core's lock */
+typedef struct sm_cover_code { /* a code object's record, freed with it or with the recording; guarded by the core's
+                                  lock */
     uint64_t *counts;
     int first;
     uint32_t size;
@@ -94,7 +95,7 @@ typedef struct sm_cover_code { /* a code object's record, freed with it or with 
     bool has_unreported_lines; /* without branches: it has lines that no LINE event reports (code/unreported_lines.h) */
     bool off;                  /* atomic; it is in the list to rearm */
     bool line_events;          /* LINE events may report the ways of its branches */
-    uintptr_t source; /* atomic */
+    uintptr_t source;          /* atomic */
     struct sm_cover_code *next, **link, *next_off, **link_off;
 } sm_cover_code;
 
@@ -115,7 +116,7 @@ typedef struct {                /* guard: the core's lock */
     const sm_cover_source *source;
     sm_cover_code *codes;
     sm_cover_code *off;
-    const void *test; /* the frame whose context this is, or NULL */
+    const void *test;                 /* the frame whose context this is, or NULL */
     uint64_t odd_lines, odd_branches; /* atomic */
 } sm_cover_state;
 

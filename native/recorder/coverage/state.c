@@ -1,5 +1,4 @@
 /* The state of the coverage recorder, and the list of code objects to rearm. */
-#include "base/time.h"
 #include "recorder/coverage/store.h"
 
 sm_cover_state sm_cover = {.stamp = SM_COVER_FIRST_STAMP};
@@ -40,37 +39,16 @@ static void switched_off(sm_cover_code *record) {
 }
 
 #if SM_FREE_THREADED
-#define EVENT_NS 12 /* cost of an event without news */
-#define MOST_NS 500000
-
-/* What this thread has spent on events that found their places enabled, against what it costs of late to disable one:
- * 0.1 us alone, up to half a millisecond beside busy threads. So the sum is at most twice that of the better extreme. */
-static SM_OWN_TLS struct {
-    uint64_t spent, cost, began; /* in ns; began: of the last disabling, until the next event */
-} ledger;
-
 /* Return true if the main thread is the only one: the newest state is the first one. */
 static bool is_alone(void) {
     PyThreadState *now = PyThreadState_Get();
     return sm_tstate_id(now) == 1 && PyInterpreterState_ThreadHead(sm_tstate_interpreter(now)) == now;
 }
 
+/* A thread that is in the middle of an event disables its place even after another has begun a context and rearmed it.
+ */
 bool sm_cover_pays(void) {
-    ledger.spent += EVENT_NS;
-    if (ledger.began != 0) {
-        uint64_t took = sm_monotonic_ns() - ledger.began;
-        ledger.cost = took < MOST_NS ? took : MOST_NS;
-        ledger.began = 0;
-    }
-    if (ledger.spent < ledger.cost)
-        return false;
-    /* A thread that is in the middle of an event disables its place after another has begun a context and rearmed it.
-     */
-    if (sm_cover_in_contexts() && !is_alone())
-        return false;
-    ledger.spent = 0;
-    ledger.began = sm_monotonic_ns();
-    return true;
+    return (!sm_cover_in_contexts() || is_alone()) && sm_world_stop_pays();
 }
 #endif
 

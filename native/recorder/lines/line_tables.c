@@ -23,9 +23,9 @@ static void find_range(PyCodeObject *code, int64_t *first, int64_t *last) {
     }
 }
 
-static bool grow_tables(uint32_t id) {
-    sm_line_table **grown = sm_grown_to(sm_lines.tables, id, &sm_lines.tables_size, sizeof *grown);
-    sm_lines.tables = grown != NULL ? grown : sm_lines.tables;
+static bool grow_tables(sm_line_store *store, uint32_t id) {
+    sm_line_table **grown = sm_grown_to(store->tables, id, &store->tables_size, sizeof *grown);
+    store->tables = grown != NULL ? grown : store->tables;
     return grown != NULL;
 }
 
@@ -41,36 +41,48 @@ static sm_line_table *new_table(sm_function *function, PyCodeObject *code) {
     sm_line_table *table = sm_calloc(1, sizeof *table + (size_t)count * sizeof table->lines[0]);
     if (table == NULL)
         return NULL;
-    table->function = function;
     table->first = (int32_t)first;
     table->count = (uint32_t)count;
     table->awaits = (function->flags & (SM_FUNCTION_COROUTINE | SM_FUNCTION_ASYNC_GENERATOR)) != 0;
     return table;
 }
 
-sm_line_table *sm_lines_known(const void *code) {
+sm_line_table *sm_lines_known(const sm_line_store *store, const void *code) {
     const sm_code_entry *entry = sm_code_entry_of_any(code);
-    const sm_function *function = entry != NULL ? entry->function : NULL;
-    return function != NULL && function->id < sm_lines.tables_size ? sm_lines.tables[function->id] : NULL;
+    const sm_function *function = entry != NULL ? __atomic_load_n(&entry->function, __ATOMIC_ACQUIRE) : NULL;
+    return function != NULL && function->id < store->tables_size ? store->tables[function->id] : NULL;
 }
 
-sm_line_table *sm_lines_table(const void *code, PyObject *globals) {
-    sm_line_table *known = sm_lines_known(code);
+/* Return the function's table in a store, made if necessary, or NULL if out of memory. With the engine's lock. */
+static sm_line_table *table_in(sm_line_store *store, sm_function *function, PyCodeObject *code) {
+    if (!grow_tables(store, function->id))
+        return NULL;
+    sm_line_table **place = &store->tables[function->id];
+    sm_line_table *home = store != &sm_lines.store ? table_in(&sm_lines.store, function, code) : NULL;
+    if (*place != NULL || (store != &sm_lines.store && home == NULL))
+        return *place;
+    sm_line_table *table = code != NULL ? new_table(function, code) : sm_calloc(1, sizeof *table);
+    if (table != NULL) {
+        table->function = function;
+        table->store = store;
+        table->home = home;
+    }
+    return *place = table;
+}
+
+sm_line_table *sm_lines_table(sm_line_store *store, const void *code, PyObject *globals) {
+    sm_line_table *known = sm_lines_known(store, code);
     if (SM_LIKELY(known != NULL))
         return known;
+    SM_CORE_GUARD;
     PyObject *object = (PyObject *)(uintptr_t)code;
     if (!PyCode_Check(object))
         return NULL;
     sm_function *function = sm_function_of_code((PyCodeObject *)object, globals);
     if (function != NULL && function->left_out)
         return NULL;
-    sm_line_table *table = NULL;
     sm_engine_lock();
-    if (function != NULL && grow_tables(function->id)) {
-        table = sm_lines.tables[function->id];
-        if (table == NULL)
-            table = sm_lines.tables[function->id] = new_table(function, (PyCodeObject *)object);
-    }
+    sm_line_table *table = function != NULL ? table_in(store, function, (PyCodeObject *)object) : NULL;
     sm_engine_unlock();
     if (table == NULL)
         sm_main.lost_memory++;
@@ -93,34 +105,39 @@ bool sm_lines_wants(PyObject *code, PyObject *globals) {
 }
 
 static sm_line *new_line(sm_line_table *table, int number) {
-    sm_line_block *block = sm_lines.blocks;
+    SM_CORE_GUARD;
+    sm_line_store *store = table->store;
+    sm_line *home = table->home != NULL ? sm_lines_at(table->home, number) : NULL;
+    if (table->home != NULL && home == NULL)
+        return NULL;
+    sm_line_block *block = store->blocks;
     if (block == NULL || block->used == SM_LINES_BLOCK) {
         size_t size = sizeof *block + SM_LINES_BLOCK * sizeof block->lines[0];
         block = sm_aligned(64, size);
         if (block == NULL)
             return NULL;
         memset(block, 0, size);
-        block->next = sm_lines.blocks;
-        __atomic_store_n(&sm_lines.blocks, block, __ATOMIC_RELEASE);
+        block->next = store->blocks;
+        __atomic_store_n(&store->blocks, block, __ATOMIC_RELEASE);
     }
     sm_line *line = &block->lines[block->used];
     line->table = table;
     line->number = number;
-    line->id = sm_lines.lines_count++;
+#if SM_FREE_THREADED
+    line->home = home;
+#endif
+    line->id = home != NULL ? home->id : sm_lines.lines_count;
     __atomic_store_n(&block->used, block->used + 1, __ATOMIC_RELEASE);
+    if (home == NULL)
+        __atomic_store_n(&sm_lines.lines_count, line->id + 1, __ATOMIC_RELEASE);
     __atomic_thread_fence(__ATOMIC_RELEASE); /* events pass the line on to the sampler by plain stores */
     return line;
 }
 
-void sm_lines_add_elsewhere(void) {
+void sm_lines_add_elsewhere(sm_line_store *store) {
     sm_function *function = sm_function_synthetic("<elsewhere>");
-    if (function == NULL || !grow_tables(function->id))
-        return;
-    sm_line_table *table = sm_lines.tables[function->id] = sm_calloc(1, sizeof *table);
-    if (table == NULL)
-        return;
-    table->function = function;
-    sm_lines.elsewhere = new_line(table, 0);
+    sm_line_table *table = function != NULL ? table_in(store, function, NULL) : NULL;
+    store->elsewhere = table != NULL ? sm_lines_at(table, 0) : NULL;
 }
 
 static sm_line *outside(sm_line_table *table, int number) {
@@ -188,9 +205,43 @@ bool sm_lines_reserve(sm_lines_thread *state, uint32_t number) {
     return grown != NULL;
 }
 
+void sm_line_add(sm_line *to, const sm_line *from) {
+    to->hits += __atomic_load_n(&from->hits, __ATOMIC_RELAXED);
+    to->awaits += __atomic_load_n(&from->awaits, __ATOMIC_RELAXED);
+    to->await_ticks += __atomic_load_n(&from->await_ticks, __ATOMIC_RELAXED);
+    to->looks += from->looks;
+    to->ticks += from->ticks;
+    to->square += from->square;
+    to->inner += from->inner;
+    to->inner_square += from->inner_square;
+    to->off.all += from->off.all;
+    to->off.ready += from->off.ready;
+    to->off.lock += from->off.lock;
+    to->off_square += from->off_square;
+}
+
+static void free_store(sm_line_store *store) {
+    for (uint32_t i = 0; i < store->tables_size; i++) {
+        sm_line_table *table = store->tables[i];
+        if (table == NULL)
+            continue;
+        sm_free(table->places);
+        sm_free(table);
+    }
+    for (sm_line_block *block = store->blocks, *next; block != NULL; block = next) {
+        next = block->next;
+        free(block);
+    }
+    sm_free(store->tables);
+    memset(store, 0, sizeof *store);
+}
+
 void sm_lines_free_thread(sm_lines_thread *state) {
     sm_free(state->entries);
     sm_awaits_free(&state->awaits);
+#if SM_FREE_THREADED
+    free_store(&state->store);
+#endif
     memset(state, 0, sizeof *state);
 }
 
@@ -198,17 +249,6 @@ void sm_lines_free(void) {
     for (sm_thread *thread = sm_engine.threads; thread != NULL; thread = thread->next) {
         sm_lines_free_thread(sm_lines_of(thread));
     }
-    for (uint32_t i = 0; i < sm_lines.tables_size; i++) {
-        sm_line_table *table = sm_lines.tables[i];
-        if (table == NULL)
-            continue;
-        sm_free(table->places);
-        sm_free(table);
-    }
-    for (sm_line_block *block = sm_lines.blocks, *next; block != NULL; block = next) {
-        next = block->next;
-        free(block);
-    }
-    sm_free(sm_lines.tables);
+    free_store(&sm_lines.store);
     memset(&sm_lines, 0, sizeof sm_lines);
 }

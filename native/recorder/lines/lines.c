@@ -24,6 +24,7 @@ static void attend(sm_thread *thread) {
     sm_lines_thread *state = sm_lines_of(thread);
     if (state->open != 0 || state->held > 0)
         return;
+    SM_CORE_GUARD;
     sm_timing *timing = &thread->timing;
     uint64_t now = sm_clock_read(&sm_engine.clock);
     if (__atomic_load_n(&timing->idle, __ATOMIC_RELAXED))
@@ -73,13 +74,17 @@ static const sm_line_entry *find_running(sm_thread *thread) {
     return NULL;
 }
 
+static sm_line *line_of(const sm_line_entry *entry) {
+    return __atomic_load_n(&entry->line, __ATOMIC_RELAXED);
+}
+
 /* Return the number of the running entry, from 1, since the entries may be moved before the look is added. */
 static void *current(const sm_timing *timing) {
     sm_thread *thread = sm_thread_of(timing);
     const sm_line_entry *entries = sm_lines_of(thread)->entries, *entry = find_running(thread);
-    if (entry != NULL && entry->line == NULL)
+    if (entry != NULL && line_of(entry) == NULL)
         entry = entries;
-    return entry != NULL && entry->line != NULL ? (void *)(uintptr_t)(entry - entries + 1) : NULL;
+    return entry != NULL && line_of(entry) != NULL ? (void *)(uintptr_t)(entry - entries + 1) : NULL;
 }
 
 static void add_own(sm_line *line, const sm_look *look) {
@@ -94,7 +99,8 @@ static void add_own(sm_line *line, const sm_look *look) {
 }
 
 static double without_probes(const sm_line *line, uint64_t ran) {
-    double cost = (double)line->hits * sm_lines.cost, time = (double)line->ticks + (double)ran;
+    double cost = (double)__atomic_load_n(&line->hits, __ATOMIC_RELAXED) * sm_lines.cost,
+           time = (double)line->ticks + (double)ran;
     double left = time > 0 ? 1 - cost / time : 1;
     return (double)ran * (left > LEAST_LEFT ? left : LEAST_LEFT);
 }
@@ -103,7 +109,7 @@ static void add(sm_timing *timing, void *of, const sm_look *look) {
     const sm_lines_thread *state = sm_lines_of(sm_thread_of(timing));
     uintptr_t place = (uintptr_t)of - 1;
     const sm_line_entry *entry = place < state->size ? &state->entries[place] : NULL;
-    sm_line *line = entry != NULL ? entry->line : NULL;
+    sm_line *line = entry != NULL ? line_of(entry) : NULL;
     if (line == NULL)
         return;
     uint64_t number = ++sm_lines.looks;
@@ -113,7 +119,7 @@ static void add(sm_timing *timing, void *of, const sm_look *look) {
     line->look = number;
     for (uint32_t at = entry->below, left = state->size; at != 0 && at < state->size && left > 0; left--) {
         const sm_line_entry *below = &state->entries[at];
-        sm_line *there = below->line;
+        sm_line *there = line_of(below);
         if (there == NULL)
             break;
         if (there->look != number) {
@@ -216,7 +222,7 @@ static bool go_to(sm_thread *thread, const void *frame, const void *code, sm_lin
     uint32_t at = by_ends ? state->top : depth_of(thread);
     bool known = at < state->size && at > 0 && state->entries[at].frame == frame && state->entries[at].code == code;
     if (known && (by_ends || state->entries[at].previous == sm_frame_below(frame))) {
-        state->entries[at].line = to;
+        __atomic_store_n(&state->entries[at].line, to, __ATOMIC_RELAXED);
         return true;
     }
     at += by_ends;
@@ -230,35 +236,37 @@ static bool go_to(sm_thread *thread, const void *frame, const void *code, sm_lin
 bool sm_lines_line_slow(sm_thread *thread, const void *code, const void *frame, int number) {
     assert(thread == sm_this_thread && code != NULL && frame != NULL);
     attend(thread);
-    sm_line_table *table = sm_lines_known(code);
+    sm_line_store *store = sm_lines_store(sm_lines_of(thread));
+    sm_line_table *table = sm_lines_known(store, code);
     if (SM_UNLIKELY(table == NULL)) {
-        table = sm_lines_table(code, PyEval_GetGlobals());
+        table = sm_lines_table(store, code, PyEval_GetGlobals());
         if (table == NULL)
             return !sm_lines_hides(code);
     }
     sm_line *to = sm_lines_at(table, number);
     if (to != NULL && go_to(thread, frame, code, table, to))
-        to->hits++;
+        SM_OWN_COUNT(to->hits);
     return true;
 }
 
 static void suspended(sm_lines_thread *state, const void *frame, sm_line *line) {
     if (!sm_awaits_begin(&state->awaits, frame, line, sm_clock_read(&sm_engine.clock)))
-        sm_main.lost_memory++;
+        SM_COUNT(sm_main.lost_memory);
 }
 
 static void awaited(sm_lines_thread *state, const void *frame, sm_line *line) {
     uint64_t since = sm_awaits_end(&state->awaits, frame, line);
     if (since == 0)
         return;
-    line->awaits++;
-    line->await_ticks += sm_ticks_since(since, sm_clock_read(&sm_engine.clock));
+    SM_OWN_COUNT(line->awaits);
+    uint64_t ticks = line->await_ticks + sm_ticks_since(since, sm_clock_read(&sm_engine.clock));
+    __atomic_store_n(&line->await_ticks, ticks, __ATOMIC_RELAXED);
 }
 
 bool sm_lines_resume(sm_thread *thread, const void *code, const void *frame, int offset) {
     assert(thread == sm_this_thread && code != NULL && frame != NULL);
     attend(thread);
-    sm_line_table *table = sm_lines_table(code, NULL);
+    sm_line_table *table = sm_lines_table(sm_lines_store(sm_lines_of(thread)), code, NULL);
     if (table == NULL)
         return !sm_lines_hides(code);
     sm_line *to = sm_lines_place(table, code, offset);
@@ -273,7 +281,7 @@ bool sm_lines_leave(sm_thread *thread, const void *code, const void *frame, sm_l
     assert(thread == sm_this_thread && code != NULL && frame != NULL);
     sm_lines_thread *state = sm_lines_of(thread);
     bool by_ends = sm_lines.way == SM_LINES_BY_ENDS;
-    const sm_line_table *table = sm_lines_known(code);
+    const sm_line_table *table = sm_lines_known(sm_lines_store(state), code);
     if (table == NULL)
         return !sm_lines_hides(code);
     uint32_t at = by_ends ? find(state, frame, code) : depth_of(thread);
@@ -293,18 +301,37 @@ static void start(void) {
     sm_lines_free();
     sm_lines.way = SM_HAS_MONITORING && !sm_main.settings.narrow ? SM_LINES_BY_DEPTH : SM_LINES_BY_ENDS;
     sm_lines.cost = sm_engine.costs.python.inside;
-    sm_lines_add_elsewhere();
+    sm_lines_add_elsewhere(&sm_lines.store);
 }
+
+#if SM_FREE_THREADED
+/* Add the counts of a thread that ends to those of all. */
+static void take_home(const sm_line_store *store) {
+    sm_sampler_lock();
+    for (sm_line_block *block = store->blocks; block != NULL; block = block->next) {
+        for (uint32_t i = 0; i < block->used; i++)
+            sm_line_add(block->lines[i].home, &block->lines[i]);
+    }
+    sm_sampler_unlock();
+}
+#endif
 
 /* Free the data of a thread that ends, or make it for one that begins. */
 static bool follow_thread(sm_thread *thread, sm_thread_step step) {
     sm_lines_thread *state = sm_lines_of(thread);
+#if SM_FREE_THREADED
+    if (step != SM_THREAD_BEGINS)
+        take_home(&state->store);
+#endif
     sm_lines_free_thread(state);
     if (step == SM_THREAD_ENDS)
         return true;
     if (!sm_lines_reserve(state, 0))
         return false;
-    state->entries[0].line = sm_lines.elsewhere;
+    sm_line_store *store = sm_lines_store(state);
+    if (store != &sm_lines.store)
+        sm_lines_add_elsewhere(store);
+    state->entries[0].line = store->elsewhere;
     sm_timing_begin(&thread->timing, SM_TIME_SAMPLED, NULL);
     set_gate(state, false);
     return true;
@@ -326,7 +353,7 @@ static bool resync(sm_thread *thread, const sm_walked_frame *frames, size_t belo
     uint32_t last = 0;
     bool same = true;
     for (size_t i = 0; i < count; i++) {
-        sm_line_table *table = sm_lines_table(frames[i].code, frames[i].globals);
+        sm_line_table *table = sm_lines_table(sm_lines_store(state), frames[i].code, frames[i].globals);
         if (table == NULL || (by_ends && i < below)) /* frames below may not be the program's (hub/hidden_frames.h) */
             continue;
         at = by_ends ? at + 1 : depths[i];
@@ -351,12 +378,23 @@ static void end(bool forget) {
         sm_lines_free();
 }
 
-static void sum(double sums[2]) {
-    sums[0] = sums[1] = 0;
-    for (const sm_line_block *block = sm_lines.blocks; block != NULL; block = block->next) {
+static double hits_in(const sm_line_store *store) {
+    double hits = 0;
+    for (const sm_line_block *block = store->blocks; block != NULL; block = block->next) {
         for (uint32_t i = 0; i < block->used; i++)
-            sums[0] += (double)block->lines[i].hits;
+            hits += (double)block->lines[i].hits;
     }
+    return hits;
+}
+
+/* Add up the calibration's lines, which only this thread runs. */
+static void sum(double sums[2]) {
+    sums[0] = hits_in(&sm_lines.store);
+    sums[1] = 0;
+#if SM_FREE_THREADED
+    for (sm_thread *thread = sm_engine.threads; thread != NULL; thread = thread->next)
+        sums[0] += hits_in(&sm_lines_of(thread)->store);
+#endif
 }
 
 bool sm_lines_check(void) {
@@ -381,6 +419,7 @@ static const sm_thread_states threads = {.step = follow_thread, .resync = resync
 const sm_recorder sm_lines_recorder = {
     .name = "linetimes",
     .counts_lines = true,
+    .without_gil = true,
     .keeps_sources = true,
     .threads = &threads,
     .clock = &clocked,

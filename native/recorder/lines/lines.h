@@ -1,6 +1,6 @@
 /* The lines recorder: counts every hit of every line, and samples which line runs.
  *
- * Shape: A *table* has a function's lines, from its first line on. All threads share the lines. A thread has an
+ * Shape: A *table* has a function's lines, from its first line on (line_tables.h). A thread has an
  * *entry* for each known frame: its address, its code, its table and its current line. The number of an entry
  * is the frame's depth, which the interpreter counts, so no event has to report the end of a frame: its entry is reused
  * when the stack reaches the depth again. Without depths (3.11), or if where= leaves out code, whose frames are not
@@ -44,8 +44,8 @@ SM_INLINE bool sm_lines_line(sm_thread *thread, const void *code, const void *fr
     sm_line *to = SM_LIKELY(index < table->count) ? table->lines[index] : NULL;
     if (SM_UNLIKELY(to == NULL))
         return sm_lines_line_slow(thread, code, frame, number);
-    to->hits++;
-    entry->line = to;
+    SM_OWN_COUNT(to->hits);
+    __atomic_store_n(&entry->line, to, __ATOMIC_RELAXED);
     return true;
 }
 

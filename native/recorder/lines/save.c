@@ -1,3 +1,4 @@
+#include "base/alloc.h"
 #include "engine/output.h"
 #include "recorder/lines/line_tables.h"
 
@@ -36,20 +37,73 @@ static uint64_t changes(const sm_line *line) {
            (uint64_t)SM_READ(line->inner_square) + 1;
 }
 
-void sm_lines_save(sm_output *output) {
-    sm_line_block *block = __atomic_load_n(&sm_lines.blocks, __ATOMIC_ACQUIRE);
-    for (; block != NULL; block = block->next) {
+/* Call a function with each line of a store, and a context. Lines may be added meanwhile. */
+static void each(const sm_line_store *store, void (*visit)(sm_line *line, void *context), void *context) {
+    for (sm_line_block *block = __atomic_load_n(&store->blocks, __ATOMIC_ACQUIRE); block != NULL; block = block->next) {
         uint32_t used = __atomic_load_n(&block->used, __ATOMIC_ACQUIRE);
-        for (uint32_t i = 0; i < used; i++) {
-            sm_line *line = &block->lines[i];
-            uint64_t sum = changes(line);
-            if ((!sm_output_all(output) && sum == line->saved) || (line == sm_lines.elsewhere && line->looks == 0))
-                continue;
-            save_line(output, line);
-            if (!output->whole)
-                line->saved = sum;
-        }
+        for (uint32_t i = 0; i < used; i++)
+            visit(&block->lines[i], context);
     }
+}
+
+typedef struct {
+    sm_output *output;
+    sm_line *sums;  /* owned: the lines with the counts of all threads, by id; NULL if the lines have them */
+    uint32_t count; /* of these; younger lines are left to the next save */
+} saving;
+
+#if SM_FREE_THREADED
+static void add_up(sm_line *line, void *context) {
+    const saving *to = context;
+    if (line->id >= to->count)
+        return;
+    if (line->home == NULL)
+        to->sums[line->id] = *line;
+    else
+        sm_line_add(&to->sums[line->id], line);
+}
+
+static bool add_threads(saving *to) {
+    to->count = __atomic_load_n(&sm_lines.lines_count, __ATOMIC_ACQUIRE);
+    to->sums = sm_calloc(to->count, sizeof *to->sums);
+    if (to->sums == NULL)
+        return false;
+    sm_sampler_lock();
+    each(&sm_lines.store, add_up, to);
+    for (sm_thread *thread = sm_engine.threads; thread != NULL; thread = thread->next) {
+        if (thread->session == sm_engine.session)
+            each(sm_lines_store(sm_lines_of(thread)), add_up, to);
+    }
+    sm_sampler_unlock();
+    return true;
+}
+#else
+static bool add_threads(saving *to) {
+    to->count = UINT32_MAX;
+    return true;
+}
+#endif
+
+static void save_changed(sm_line *line, void *context) {
+    const saving *to = context;
+    if (line->id >= to->count)
+        return;
+    const sm_line *sums = to->sums != NULL ? &to->sums[line->id] : line;
+    uint64_t sum = changes(sums);
+    if ((!sm_output_all(to->output) && sum == line->saved) || (line == sm_lines.store.elsewhere && sums->looks == 0))
+        return;
+    save_line(to->output, sums);
+    if (!to->output->whole)
+        line->saved = sum;
+}
+
+void sm_lines_save(sm_output *output) {
+    saving to = {.output = output};
+    if (add_threads(&to))
+        each(&sm_lines.store, save_changed, &to);
+    else
+        SM_COUNT(sm_main.lost_memory);
+    sm_free(to.sums);
     sm_output_loss(output, "lines-outside", sm_lines.outside, -1,
                    "hits of lines that a function's line table has no room for, counted on one of its lines");
 }

@@ -12,12 +12,10 @@
  * - BRANCH_RIGHT reports lines that LINE omits on 3.14 and later (code/unreported_lines.h).
  * - INSTRUCTION reports the end of an async for on 3.12 and 3.13.
  * - JUMP reports jumps back within a line, which sys.settrace counts and LINE omits. */
-#include "base/alloc.h"
 #include "code/linewalk.h"
 #include "code/unreported_lines.h"
 #include "compat/core_lock.h"
 #include "compat/exception.h"
-#include "compat/frame.h"
 #include "hooks/monitoring_tool.h"
 #include "recorder/coverage/places.h"
 #include "source/sources.h"
@@ -304,37 +302,8 @@ static bool holds(void) {
     return tool_id >= 0 && sm_monitoring_holds(tool_id, TOOL_NAME);
 }
 
-typedef struct {
-    PyObject *code, *globals; /* owned */
-} running_code;
-
-/* Set the events of the code that runs already. While the frames are read, all other threads stand still; what sets
- * events lets them run. */
-static void walk_frames(void) {
-    running_code *found = NULL;
-    uint32_t count = 0, size = 0;
-    sm_world_stop();
-    PyThreadState *tstate = PyInterpreterState_ThreadHead(sm_tstate_interpreter(PyThreadState_Get()));
-    for (; tstate != NULL; tstate = PyThreadState_Next(tstate)) {
-        for (const sm_frame_head *frame = sm_tstate_frame(tstate); frame != NULL; frame = frame->previous) {
-            PyCodeObject *code = sm_frame_code_of(frame);
-            running_code *grown = code != NULL ? sm_grown(found, count, &size, sizeof *found, 64) : NULL;
-            if (grown == NULL) {
-                sm_beside.lost_memory += code != NULL;
-                continue;
-            }
-            found = grown;
-            found[count++] = (running_code){Py_NewRef(code), Py_XNewRef(frame->globals)};
-        }
-    }
-    sm_world_start();
-    for (uint32_t i = 0; i < count; i++) {
-        (void)meet((PyCodeObject *)found[i].code, found[i].globals, -1);
-        Py_DECREF(found[i].code);
-        Py_XDECREF(found[i].globals);
-    }
-    sm_free(found);
-    PyErr_Clear();
+static void meet_running(PyCodeObject *code, PyObject *globals) {
+    (void)meet(code, globals, -1);
 }
 
 static void poll(void) {
@@ -395,7 +364,7 @@ static int start(const sm_settings *Py_UNUSED(settings)) {
         sm_exception_restore(kept);
         return -1;
     }
-    walk_frames();
+    sm_beside.lost_memory += !sm_monitoring_each_running(meet_running);
     return 0;
 }
 

@@ -22,6 +22,7 @@ static struct {
 } local;
 
 bool sm_monitoring_remember(const void *code) {
+    SM_CORE_GUARD;
     static char mark;
     sm_code_entry *entry = sm_code_entry_make((PyCodeObject *)(uintptr_t)code);
     if (entry != NULL)
@@ -51,38 +52,28 @@ static bool ask(PyCodeObject *code) {
 }
 
 bool sm_monitoring_meet(PyObject *code) {
+    SM_CORE_GUARD;
     sm_exception kept = sm_exception_keep(); /* a throw comes with an exception set */
     bool wanted = !sm_main.running || sm_monitoring_callbacks_in_use->wants(code, PyEval_GetGlobals());
     sm_code_entry *entry = wanted ? sm_code_entry_of_any(code) : NULL;
     if (entry != NULL && sm_main.running) {
-        entry->session = sm_engine.session;
         if (!ask((PyCodeObject *)code))
             sm_main.lost_memory++;
         PyErr_Clear();
+        __atomic_store_n(&entry->session, sm_engine.session, __ATOMIC_RELEASE);
     }
     sm_exception_restore(kept);
     return wanted;
 }
 
-static void meet_frames(PyFrameObject *frame) { /* steals the reference */
-    while (frame != NULL) {
-        PyCodeObject *code = PyFrame_GetCode(frame);
-        PyObject *globals = PyFrame_GetGlobals(frame);
-        if (sm_monitoring_callbacks_in_use->wants((PyObject *)code, globals) && !ask(code))
-            sm_main.lost_memory++;
-        PyErr_Clear();
-        Py_DECREF(code);
-        Py_XDECREF(globals);
-        Py_SETREF(frame, PyFrame_GetBack(frame));
-    }
+static void meet_running(PyCodeObject *code, PyObject *globals) {
+    if (sm_monitoring_callbacks_in_use->wants((PyObject *)code, globals) && !ask(code))
+        sm_main.lost_memory++;
 }
 
 void sm_monitoring_local_running(void) {
-    if (local.events == 0 && local.right == 0)
-        return;
-    PyThreadState *tstate = PyInterpreterState_ThreadHead(PyInterpreterState_Get());
-    for (; tstate != NULL; tstate = PyThreadState_Next(tstate))
-        meet_frames(PyThreadState_GetFrame(tstate));
+    if (local.events != 0 || local.right != 0)
+        sm_main.lost_memory += !sm_monitoring_each_running(meet_running);
 }
 
 /* Instrumentation is updated only if the set of events changes, so set the rarest event first. */

@@ -31,7 +31,12 @@ bool sm_monitoring_needs_start(PyObject *code, int offset);
 
 static inline PyObject *sm_answer(bool wanted) {
     /* Both results are immortal on every version with sys.monitoring. */
-    return SM_LIKELY(wanted) ? Py_None : sm_monitoring_disable;
+    return SM_LIKELY(wanted) || !sm_world_stop_pays() ? Py_None : sm_monitoring_disable;
+}
+
+/* Return true if the source has met this code in this recording. */
+static inline bool sm_monitoring_has_met(const sm_code_entry *entry) {
+    return entry != NULL && __atomic_load_n(&entry->session, __ATOMIC_ACQUIRE) == sm_engine.session;
 }
 
 /* Return true if this call site may stop reporting. Called at a random eighth of CALL events (call_sites.c).
@@ -139,14 +144,14 @@ SM_INLINE PyObject *sm_monitoring_c_raise(const sm_calls_receiver *to, PyObject 
 
 SM_INLINE PyObject *sm_monitoring_lines_start(const sm_lines_receiver *Py_UNUSED(to), PyObject *const *args) {
     const sm_code_entry *entry = sm_code_entry_of_any(args[0]);
-    if (SM_LIKELY(entry != NULL && entry->session == sm_engine.session))
+    if (SM_LIKELY(sm_monitoring_has_met(entry)))
         return Py_None; /* PY_START is still enabled */
     return sm_answer(sm_monitoring_meet(args[0]) && sm_monitoring_needs_start(args[0], sm_int_of(args[1])));
 }
 
 SM_INLINE PyObject *sm_monitoring_lines_resume(const sm_lines_receiver *to, PyObject *const *args) {
     const sm_code_entry *entry = sm_code_entry_of_any(args[0]);
-    if (SM_UNLIKELY(entry == NULL || entry->session != sm_engine.session) && !sm_monitoring_meet(args[0]))
+    if (SM_UNLIKELY(!sm_monitoring_has_met(entry)) && !sm_monitoring_meet(args[0]))
         return sm_answer(false);
     sm_thread *thread = sm_event_thread(true);
     return sm_answer(SM_UNLIKELY(thread == NULL) ||
