@@ -79,7 +79,8 @@ def record(verb: str, program: list[str], expected: str) -> None:
         run([*words, *program], status=2)
         return
     more = ["--include", "*/pygments/*"] if verb == "cover" else []
-    wrote = run([*words, *more, *program], refusal="free-threaded" if FREE_THREADED and verb != "profile" else "")
+    refused = FREE_THREADED and verb not in ("profile", "trace")
+    wrote = run([*words, *more, *program], refusal="free-threaded" if refused else "")
     if not wrote:
         return
     assert wrote == expected, "the recorded program writes something else"

@@ -144,6 +144,10 @@ static struct PyModuleDef definition = {
 
 PyMODINIT_FUNC PyInit_floor_hook(void) {
     PyObject *module = PyModule_Create(&definition);
+#ifdef Py_GIL_DISABLED
+    if (module)
+        PyUnstable_Module_SetGIL(module, Py_MOD_GIL_NOT_USED);
+#endif
 #if PY_VERSION_HEX >= 0x030C0000
     the_callback.call = empty_callback;
     if (!module || PyType_Ready(&callback_type) < 0 ||

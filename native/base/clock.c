@@ -177,7 +177,7 @@ void sm_clock_learn(sm_clock *clock, uint64_t ticks, int64_t ns) {
     }
     clock->kept_ticks += counted;
     clock->kept_ns += passed;
-    clock->ns_per_tick = clock->kept_ns / clock->kept_ticks;
+    SM_WRITE(clock->ns_per_tick, clock->kept_ns / clock->kept_ticks);
 }
 
 void sm_clock_anchor(sm_clock *clock) {

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/compiler.h"
 #include "base/time.h"
 
 typedef enum { SM_CLOCK_TSC, SM_CLOCK_MONOTONIC, SM_CLOCK_SIMULATED } sm_clock_kind;
@@ -65,5 +66,5 @@ static inline uint64_t sm_ticks_since(uint64_t then, uint64_t now) {
 }
 
 static inline double sm_clock_ns(const sm_clock *clock, double ticks) {
-    return ticks * clock->ns_per_tick;
+    return ticks * SM_PEEK(clock->ns_per_tick);
 }

@@ -2,6 +2,7 @@
  * hashes, a later record has the next free number, so none can be removed. The owner has the records and the lock. */
 #pragma once
 
+#include "base/compiler.h"
 #include "base/map.h"
 
 typedef struct {
@@ -37,7 +38,8 @@ static inline bool sm_interned_grow(sm_interned *all, uint32_t smallest) {
 
 /* Add a new record, for which there is room. With key 0, it cannot be found by content. */
 static inline void sm_interned_add(sm_interned *all, uint64_t key, void *record) {
-    all->records[all->count++] = record;
+    all->records[all->count] = record;
+    SM_ADD(all->count, 1);
     if (key != 0)
         ((sm_interned_entry *)sm_map_make(&all->by_hash, key, sizeof(sm_interned_entry), 0))->record = record;
 }

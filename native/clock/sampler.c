@@ -91,7 +91,7 @@ static bool read_timing(const sm_timing *timing, uint64_t now, snapshot *to) {
 
 /* Return the ticks of CPU time, within sampled time, that no look has attributed yet. */
 static uint64_t unattributed(const sm_timing *timing, const snapshot *at, int64_t cpu_ns) {
-    double used = (double)(cpu_ns - timing->cpu_start_ns) / sm_timing_clock->ns_per_tick;
+    double used = (double)(cpu_ns - timing->cpu_start_ns) / SM_PEEK(sm_timing_clock->ns_per_tick);
     double left = used - (double)at->ran - (double)timing->attributed;
     return left > 0 ? (uint64_t)left : 0;
 }
@@ -205,7 +205,7 @@ static uint64_t next_delay(uint64_t now_ns) {
     sampler.random = x;
     unsigned rate = sampler.rate != 0 ? sampler.rate : now_ns - sampler.began_ns < FIRST_NS ? FIRST_RATE : LATER_RATE;
     uint64_t mean = 1000000000u / rate;
-    sampler.most = (uint64_t)(LATE * (double)mean / sm_timing_clock->ns_per_tick);
+    sampler.most = (uint64_t)(LATE * (double)mean / SM_PEEK(sm_timing_clock->ns_per_tick));
     return mean / 2 + x % mean;
 }
 
@@ -327,7 +327,8 @@ sm_piece sm_sampler_so_far(const sm_timing *timing, uint64_t now) {
     pthread_mutex_lock(&sampler.lock);
     if (timing->listed && read_timing(timing, now, &at) && at.open != NULL) {
         int64_t cpu_ns = at.cpu_ns >= 0 ? sm_time_ns(timing->cpu_clock) : -1;
-        double ran = (double)(cpu_ns - at.cpu_ns) / sm_timing_clock->ns_per_tick, off = (double)at.since_cpu - ran;
+        double ran = (double)(cpu_ns - at.cpu_ns) / SM_PEEK(sm_timing_clock->ns_per_tick),
+               off = (double)at.since_cpu - ran;
         if (cpu_ns >= 0 && at.ticks >= sm_timing_long && off > 0)
             piece.off = sm_timing_divide(timing->looks, (uint64_t)fmin(off, (double)at.ticks));
         piece.of = at.open;

@@ -34,17 +34,17 @@ void sm_timing_change(sm_timing *timing, sm_time_state state, uint64_t since, ui
 sm_off sm_timing_divide(const uint32_t looks[SM_WAITS], uint64_t off) {
     double all = 0;
     for (int i = 0; i < SM_WAITS; i++)
-        all += looks[i];
+        all += SM_PEEK(looks[i]);
     if (all == 0)
         return (sm_off){off, 0, 0};
-    return (sm_off){off, (uint64_t)((double)off * looks[SM_WAIT_READY] / all),
-                    (uint64_t)((double)off * looks[SM_WAIT_LOCK] / all)};
+    return (sm_off){off, (uint64_t)((double)off * SM_PEEK(looks[SM_WAIT_READY]) / all),
+                    (uint64_t)((double)off * SM_PEEK(looks[SM_WAIT_LOCK]) / all)};
 }
 
 /* Read the thread's CPU clock. Return the ticks of a piece, which ends now, that were off the CPU. */
 uint64_t sm_timing_off(sm_timing *timing, uint64_t ticks, uint64_t now, sm_off *off) {
     int64_t cpu_ns = own_cpu_ns();
-    double per_ns = 1.0 / sm_timing_clock->ns_per_tick;
+    double per_ns = 1.0 / SM_PEEK(sm_timing_clock->ns_per_tick);
     double ran = (double)(cpu_ns - timing->cpu_ns) * per_ns, wall = (double)sm_ticks_since(timing->cpu_ticks, now);
     bool known = cpu_ns >= 0 && timing->cpu_ns >= 0;
     uint32_t looks[SM_WAITS];

@@ -1,8 +1,8 @@
 /* What stands in for the GIL on free-threaded builds; nothing on ordinary ones.
  *
  * One lock guards all that is rare: registration of code and threads, walks of stacks, accounts, flushes. An event that
- * meets only what it knows takes no lock. A source takes the lock before it looks up its thread, since a recording may
- * end meanwhile. Another thread's records are read while the world is stopped.
+ * meets only what it knows takes no lock, and any other takes it for each part that needs it: a recording ends only
+ * after the events that have begun (sm_core_drain). Another thread's records are read while the world is stopped.
  *
  * The lock is a PyMutex, so a thread that waits for it is detached, and nobody who stops the world waits for it. It
  * nests. Lock order: this lock, the stopped world, `disk` (engine/flush.c), the engine's lock, the sampler's lock. It

@@ -107,7 +107,10 @@ sm_thread *sm_thread_new_record(void) {
 }
 
 void sm_thread_take_rest(sm_thread *thread) {
-    if (thread->timing.listed)
+    sm_sampler_lock(); /* which moves it from one list to another */
+    bool listed = thread->timing.listed;
+    sm_sampler_unlock();
+    if (listed)
         thread->rest_ticks = sm_sampler_ran(&thread->timing, sm_clock_read(&sm_engine.clock));
 }
 

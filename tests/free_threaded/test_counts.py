@@ -1,9 +1,10 @@
-"""Counts of `seismo profile` without the GIL, on programs whose counts are known by construction."""
+"""Counts of `seismo profile` and `trace` without the GIL, on programs whose counts are known by construction."""
 
 import collections
 import sysconfig
 
 import children
+import killing
 import pytest
 
 import seismo
@@ -83,21 +84,60 @@ for worker in workers: worker.join()
 """
 
 
-def counts(folder, program, *arguments, options=()):
+AWAITS = """
+import asyncio, sys, threading
+threads, n = map(int, sys.argv[1:])
+async def leaf(): await asyncio.sleep(0)
+async def tasks(): await asyncio.gather(*(leaf() for _ in range(n)))
+workers = [threading.Thread(target=asyncio.run, args=(tasks(),)) for _ in range(threads)]
+for worker in workers: worker.start()
+for worker in workers: worker.join()
+"""
+
+STOPS = """
+import sys, threading, seismo
+threads, n = map(int, sys.argv[1:])
+def turn(): pass
+def busy():
+    while not over.is_set(): turn()
+over = threading.Event()
+workers = [threading.Thread(target=busy) for _ in range(threads)]
+for worker in workers: worker.start()
+for i in range(n):
+    with seismo.trace(output=f"{i}.seismo"): [turn() for _ in range(1000)]
+over.set()
+for worker in workers: worker.join()
+"""
+
+VERBS = ["profile", "trace"]
+
+
+def check_trace(recording):
+    """Compare the journal of a whole trace with the tree that was counted beside it."""
+    sums = recording.calls.sums
+    assert sums.problems == []
+    told = zip(sums.calls, sums.resumes, sums.exceptions, strict=True)
+    assert list(told) == [(row.calls, row.resumes, row.exceptions) for row in recording.tree]
+
+
+def counts(folder, program, *arguments, verb="profile", options=()):
     """Return the calls and the functions' rows of a recorded run, by name."""
     (folder / "program.py").write_text(program)
-    children.seismo("profile", "-q", "-o", "kept.seismo", *options, "program.py", *map(str, arguments), cwd=folder)
+    children.seismo(verb, "-q", "-o", "kept.seismo", *options, "program.py", *map(str, arguments), cwd=folder)
     recording = seismo.open(folder / "kept.seismo")
+    if verb == "trace":
+        check_trace(recording)
     found = collections.Counter()
     for row in recording.functions:
         found[row.qualname] += row.calls
     return found, recording
 
 
+@pytest.mark.parametrize("verb", VERBS)
 @pytest.mark.parametrize("threads", [1, 2, 8, 16])
-def test_every_call_is_counted(threads, tmp_path):
+def test_every_call_is_counted(threads, verb, tmp_path):
     for _ in range(ROUNDS):
-        found, recording = counts(tmp_path, PROGRAM, threads, 2000)
+        found, recording = counts(tmp_path, PROGRAM, threads, 2000, verb=verb)
         assert found["work"] == threads
         assert found["leaf"] == 2 * threads * 2000
         assert found["numbers"] == threads
@@ -106,35 +146,88 @@ def test_every_call_is_counted(threads, tmp_path):
 
 
 @pytest.mark.parametrize("threads", [1, 4, 16])
-@pytest.mark.parametrize("options", [["--timing", "every"], ["--timing", "none"], ["--c-functions", "all"]], ids=str)
-def test_options_change_no_count(options, threads, tmp_path):
-    found, _ = counts(tmp_path, PROGRAM, threads, 1000, options=options)
+@pytest.mark.parametrize(
+    ("verb", "options"),
+    [
+        *(("profile", ["--timing", timing]) for timing in ("every", "none")),
+        *((verb, ["--c-functions", "all"]) for verb in VERBS),
+        ("trace", ["--timing", "every"]),
+    ],
+    ids=str,
+)
+def test_options_change_no_count(verb, options, threads, tmp_path):
+    found, _ = counts(tmp_path, PROGRAM, threads, 1000, verb=verb, options=options)
     assert found["leaf"] == 2 * threads * 1000
     assert found["boom"] == found["key"] == threads * 1000
     if "all" in options:
         assert found["sorted"] == threads
 
 
+@pytest.mark.parametrize("verb", VERBS)
 @pytest.mark.parametrize("threads", [1, 8])
-def test_code_comes_and_goes(threads, tmp_path):
+def test_a_filter_leaves_out_all_else(threads, verb, tmp_path):
+    where = ["--where", 'function("leaf") or function("numbers")']
+    found, _ = counts(tmp_path, PROGRAM, threads, 1000, verb=verb, options=where)
+    assert found == {"leaf": 2 * threads * 1000, "numbers": threads}
+
+
+@pytest.mark.parametrize("options", [["--min-duration", "5us"], ["--depth", "6"]], ids=str)
+def test_calls_that_a_trace_leaves_out_are_counted(options, tmp_path):
+    children.seismo("trace", "-q", "-o", "kept.seismo", *options, "-c", PROGRAM, "8", "1000", cwd=tmp_path)
+    recording = seismo.open(tmp_path / "kept.seismo")
+    sums = recording.calls.sums
+    assert sums.problems == []
+    assert sum(sums.left_out[0]) > 0
+    for name, left_out in zip(("calls", "resumes", "exceptions"), sums.left_out, strict=True):
+        assert sum(getattr(sums, name)) + sum(left_out) == sum(getattr(row, name) for row in recording.tree)
+
+
+@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize("threads", [1, 8])
+def test_code_comes_and_goes(threads, verb, tmp_path):
     for _ in range(ROUNDS):
-        found, _ = counts(tmp_path, MADE, threads, 200)
+        found, _ = counts(tmp_path, MADE, threads, 200, verb=verb)
         assert found["made"] == found["other"] == threads * 200 * 3
 
 
-def test_threads_come_and_go(tmp_path):
-    found, recording = counts(tmp_path, SHORT, 8, 200)
+@pytest.mark.parametrize("verb", VERBS)
+def test_threads_come_and_go(verb, tmp_path):
+    found, recording = counts(tmp_path, SHORT, 8, 200, verb=verb)
     assert found["brief"] == 1600
     assert sum(max(1, thread.folded) for thread in recording.threads) == 1601
 
 
-def test_children_that_threads_fork_beside_busy_ones(tmp_path):
-    found, recording = counts(tmp_path, FORKS, 3, 10, options=["--children"])
+@pytest.mark.parametrize("verb", VERBS)
+def test_coroutines_are_resumed_on_several_threads(verb, tmp_path):
+    _, recording = counts(tmp_path, AWAITS, 4, 300, verb=verb)
+    (leaf,) = (row for row in recording.functions if row.qualname == "leaf")
+    assert (leaf.calls, leaf.resumes, leaf.awaits) == (1200, 1200, 1200)
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_children_that_threads_fork_beside_busy_ones(verb, tmp_path):
+    found, recording = counts(tmp_path, FORKS, 3, 10, verb=verb, options=["--children"])
     assert found["leaf"] == 1000
     assert len(recording.processes) == 11
 
 
-@pytest.mark.parametrize("verb", [["trace"], ["lines"], ["cover"], ["objects"], ["watch", 'call and function("f")']])
+def test_traces_begin_and_stop_while_threads_run(tmp_path):
+    children.python("-c", STOPS, "6", "10", cwd=tmp_path)
+    for number in range(10):
+        recording = seismo.open(tmp_path / f"{number}.seismo")
+        check_trace(recording)
+        assert sum(row.calls for row in recording.functions if row.qualname == "turn") >= 1000
+
+
+@pytest.mark.parametrize("kind", ["threads", "forks", "functions"])
+def test_what_a_killed_program_leaves_is_a_trace(kind, tmp_path):
+    for _ in range(ROUNDS):
+        found = killing.kill_one(kind, 0.3, tmp_path, running=1 if kind == "functions" else 4)
+        assert found.faults == []
+        assert 0 < found.recorded <= found.counted
+
+
+@pytest.mark.parametrize("verb", [["lines"], ["cover"], ["objects"], ["watch", 'call and function("f")']])
 def test_what_is_not_done_yet_is_refused(verb, tmp_path):
     (tmp_path / "program.py").write_text("print('it ran')")
     done = children.seismo(*verb, "program.py", cwd=tmp_path, status=2)

@@ -44,14 +44,14 @@ static sm_node *bucket_of(sm_thread *thread, sm_tree_function *function) {
         store->folded = known ? make_child(thread, store->root, &bucket_key, known) : NULL;
         if (store->folded == NULL)
             return NULL;
-        sm_rest(store->folded)->flags |= SM_NODE_FOLDED;
+        SM_WRITE(sm_rest(store->folded)->flags, sm_rest(store->folded)->flags | SM_NODE_FOLDED);
     }
     sm_node *bucket = sm_node_child(store->folded, function);
     if (bucket == NULL) {
         bucket = make_child(thread, store->folded, function, function);
         if (bucket == NULL)
             return NULL;
-        sm_rest(bucket)->flags |= SM_NODE_FOLDED;
+        SM_WRITE(sm_rest(bucket)->flags, sm_rest(bucket)->flags | SM_NODE_FOLDED);
         bucket->token = 0;
     }
     return bucket;
@@ -120,7 +120,7 @@ static bool leave_folded(sm_thread *thread, const void *key, sm_leaving how) {
         for (uint32_t above = tree->fold_count; --above > i;)
             sm_trace_left(thread, tree->fold[above - 1].bucket, SM_BY_RETURN);
         if (how == SM_BY_EXCEPTION)
-            sm_rest(tree->fold[i].bucket)->exceptions++;
+            SM_ADD(sm_rest(tree->fold[i].bucket)->exceptions, 1);
         tree->fold_count = i == 1 ? 0 : i;
         sm_trace_left(thread, tree->fold[i - 1].bucket, how);
         return true;
@@ -260,7 +260,7 @@ void sm_tree_site_off(sm_thread *thread, const void *caller, const void *key, Py
     sm_node *child = sm_tree_child(thread, key, SM_C, callable);
     if (child == NULL || tree->fold_count > 0)
         return;
-    if (++child->calls == 0)
+    if (SM_ADD(child->calls, 1) == 0)
         sm_tree_carry(child, true);
     sm_node *from = tree->node;
     sm_trace_entered(thread, child);
@@ -274,7 +274,7 @@ bool sm_tree_is_trivial(const sm_node *node) {
     /* Many calls must be measured and short on average, and none long enough to matter. */
     const sm_node_rest *rest = sm_rest(node);
     const sm_tree_function *function = rest->function;
-    double per_ns = 1.0 / sm_engine.clock.ns_per_tick;
+    double per_ns = 1.0 / SM_PEEK(sm_engine.clock.ns_per_tick);
     return !function->young && (double)function->longest < TRIVIAL_LONGEST_NS * per_ns &&
            (double)function->ticks < TRIVIAL_NS * per_ns * (double)function->pieces &&
            (double)rest->sampled_ticks < 2 * TRIVIAL_NS * per_ns * (double)node->calls;
@@ -282,7 +282,7 @@ bool sm_tree_is_trivial(const sm_node *node) {
 
 void sm_tree_raised(sm_node *node) {
     sm_node_rest *rest = sm_rest(node);
-    rest->exceptions += rest->exceptions != UINT32_MAX;
+    SM_ADD(rest->exceptions, rest->exceptions != UINT32_MAX);
 }
 
 static void lose_await(void) {
@@ -307,8 +307,8 @@ void sm_tree_awaited(sm_thread *thread, sm_node *node) {
         lose_await();
         return;
     }
-    more->awaits++;
-    more->await_ticks += sm_ticks_since(since, sm_clock_read(&sm_engine.clock));
+    SM_ADD(more->awaits, 1);
+    SM_ADD(more->await_ticks, sm_ticks_since(since, sm_clock_read(&sm_engine.clock)));
 }
 
 void sm_tree_carry(sm_node *node, bool calls) {
@@ -316,10 +316,10 @@ void sm_tree_carry(sm_node *node, bool calls) {
     sm_node_more *more = sm_node_has(node);
     if (more == NULL) {
         sm_main.lost_memory++;
-        sm_rest(node)->flags |= SM_NODE_LOWER_BOUND;
+        SM_WRITE(sm_rest(node)->flags, sm_rest(node)->flags | SM_NODE_LOWER_BOUND);
         return;
     }
-    *(calls ? &more->calls_high : &more->resumes_high) += 1;
+    SM_ADD(*(calls ? &more->calls_high : &more->resumes_high), 1);
 }
 
 sm_node *sm_tree_seed_frame(sm_thread *thread, sm_node *parent, PyCodeObject *code, PyObject *globals) {
@@ -330,6 +330,6 @@ sm_node *sm_tree_seed_frame(sm_thread *thread, sm_node *parent, PyCodeObject *co
     if (sm_tree.nodes < sm_tree_chosen.max_paths)
         child = new_child(thread, parent, code, function);
     if (child != NULL)
-        sm_rest(child)->flags |= SM_NODE_SEEDED;
+        SM_WRITE(sm_rest(child)->flags, sm_rest(child)->flags | SM_NODE_SEEDED);
     return child;
 }

@@ -64,12 +64,12 @@ static inline sm_node *sm_tree_child(sm_thread *thread, const void *key, sm_func
 
 /* Handle the step of a thread that has entered or left `node`, and is at `to` already. */
 static inline void sm_tree_stepped(sm_thread *thread, const sm_node *node, sm_node *entered, sm_node *to) {
-    if (SM_UNLIKELY(node->timed | sm_tree_of(thread)->gate))
+    if (SM_UNLIKELY(SM_PEEK(node->timed) | SM_PEEK(sm_tree_of(thread)->gate)))
         sm_tree_clock(thread, entered, to, sm_clock_read(&sm_engine.clock)); /* read before cold code and data */
 }
 
 static inline void sm_tree_step(sm_thread *thread, sm_node *from, sm_node *to) {
-    sm_tree_of(thread)->node = to;
+    SM_WRITE(sm_tree_of(thread)->node, to);
     sm_tree_stepped(thread, from, NULL, to);
 }
 
@@ -78,7 +78,7 @@ SM_INLINE void sm_tree_stamp(sm_thread *thread, sm_node *from, sm_node *to, uint
     uint64_t now = sm_clock_read(&sm_engine.clock);
     sm_tree_thread *tree = sm_tree_of(thread);
     sm_timing *timing = &thread->timing;
-    tree->node = to;
+    SM_WRITE(tree->node, to);
     if (way & SM_WAY_JOURNAL)
         sm_trace_stamp(thread, token, now);
     uint64_t ticks = now - timing->since;
@@ -87,8 +87,8 @@ SM_INLINE void sm_tree_stamp(sm_thread *thread, sm_node *from, sm_node *to, uint
         return;
     }
     sm_node_rest *rest = sm_rest(from);
-    rest->timed++;
-    rest->timed_ticks += ticks;
+    SM_ADD(rest->timed, 1);
+    SM_ADD(rest->timed_ticks, ticks);
     __atomic_store_n(&timing->since, now, __ATOMIC_RELAXED);
     __atomic_store_n(&timing->open, to, __ATOMIC_RELEASE);
 }
@@ -96,8 +96,8 @@ SM_INLINE void sm_tree_stamp(sm_thread *thread, sm_node *from, sm_node *to, uint
 /* Step to a node if no time is kept. */
 static inline void sm_tree_move(sm_thread *thread, sm_node *to) {
     sm_tree_thread *tree = sm_tree_of(thread);
-    tree->node = to;
-    if (SM_UNLIKELY(tree->gate))
+    SM_WRITE(tree->node, to);
+    if (SM_UNLIKELY(SM_PEEK(tree->gate)))
         sm_tree_look(thread);
 }
 
@@ -113,7 +113,7 @@ SM_INLINE void sm_tree_enter(sm_thread *thread, sm_node *from, sm_node *child, b
     if (way & SM_WAY_JOURNAL)
         sm_trace_enter(thread, child, resumed);
     else
-        sm_tree_of(thread)->node = child;
+        SM_WRITE(sm_tree_of(thread)->node, child);
     sm_tree_stepped(thread, child, child, child);
 }
 
@@ -129,7 +129,7 @@ SM_INLINE void sm_tree_back(sm_thread *thread, sm_node *node, sm_leaving how, sm
     if (way & SM_WAY_JOURNAL)
         sm_trace_leave(thread, node->parent, how);
     else
-        sm_tree_of(thread)->node = node->parent;
+        SM_WRITE(sm_tree_of(thread)->node, node->parent);
     sm_tree_stepped(thread, node, NULL, node->parent);
 }
 
@@ -141,7 +141,7 @@ SM_INLINE bool sm_tree_call(sm_thread *thread, const void *key, sm_function_kind
     sm_node *child = sm_tree_child(thread, key, kind, object);
     if (SM_UNLIKELY(child == NULL))
         return kind != SM_PYTHON || !sm_tree_hides(key);
-    if (SM_UNLIKELY(++child->calls == 0))
+    if (SM_UNLIKELY(SM_ADD(child->calls, 1) == 0))
         sm_tree_carry(child, true);
     sm_tree_enter(thread, from, child, false, way);
     return true;
@@ -170,7 +170,7 @@ SM_INLINE bool sm_tree_resume(sm_thread *thread, const void *key, PyObject *obje
     sm_node *child = sm_tree_child(thread, key, SM_PYTHON, object);
     if (SM_UNLIKELY(child == NULL))
         return !sm_tree_hides(key);
-    if (SM_UNLIKELY(++child->resumes == 0))
+    if (SM_UNLIKELY(SM_ADD(child->resumes, 1) == 0))
         sm_tree_carry(child, false);
     if (SM_UNLIKELY(child->awaits))
         sm_tree_awaited(thread, child);

@@ -22,13 +22,13 @@
 #define RETRIES 16 /* of a look that finds a frame some ns before its shadow is made */
 
 static double worth_ticks(void) {
-    return WORTH_NS / sm_engine.clock.ns_per_tick;
+    return WORTH_NS / SM_PEEK(sm_engine.clock.ns_per_tick);
 }
 
 static void add_off(sm_off *to, const sm_off *off) {
-    to->all += off->all;
-    to->ready += off->ready;
-    to->lock += off->lock;
+    SM_ADD(to->all, off->all);
+    SM_ADD(to->ready, off->ready);
+    SM_ADD(to->lock, off->lock);
 }
 
 static void note_off(sm_node *node, const sm_off *off) {
@@ -42,15 +42,15 @@ static void note_off(sm_node *node, const sm_off *off) {
 static void mature(sm_tree_function *function) {
     function->young = false;
     for (sm_node *node = function->nodes; node != NULL; node = sm_rest(node)->same)
-        node->timed = false;
+        SM_WRITE(node->timed, false);
 }
 
 static void account(sm_node *node, const sm_piece *ended) {
     sm_node_rest *rest = sm_rest(node);
     sm_tree_function *function = rest->function;
     uint64_t own = ended->ran + sm_ticks_since(ended->off.ready + ended->off.lock, ended->off.all);
-    rest->timed++;
-    rest->timed_ticks += ended->ran;
+    SM_ADD(rest->timed, 1);
+    SM_ADD(rest->timed_ticks, ended->ran);
     if (SM_UNLIKELY(ended->off.all != 0))
         note_off(node, &ended->off);
     function->pieces++;
@@ -92,7 +92,7 @@ static void begin_piece(sm_thread *thread, sm_node *node) {
 }
 
 void sm_tree_entry(sm_node *node) {
-    sm_rest(node)->entered++;
+    SM_ADD(sm_rest(node)->entered, 1);
     sm_rest(node)->function->entries++;
 }
 
@@ -163,9 +163,9 @@ static void add(sm_timing *timing, void *of, const sm_look *look) {
     sm_thread *thread = sm_thread_of(timing);
     sm_node *node = of;
     sm_node_rest *rest = sm_rest(node);
-    rest->sampled++;
-    rest->sampled_ticks += look->ran;
-    rest->sampled_sq += (double)look->ran * (double)look->ran;
+    SM_ADD(rest->sampled, 1);
+    SM_ADD(rest->sampled_ticks, look->ran);
+    SM_ADD(rest->sampled_sq, (double)look->ran * (double)look->ran);
     if (sm_tree_of(thread)->journal.stream != NULL)
         set_gate(thread, true);
     if (look->off.all == 0)
@@ -175,7 +175,7 @@ static void add(sm_timing *timing, void *of, const sm_look *look) {
         return;
     add_off(&more->seen, &look->off);
     if (!look->certain)
-        more->seen_sq += (double)look->off.all * (double)look->off.all;
+        SM_ADD(more->seen_sq, (double)look->off.all * (double)look->off.all);
 }
 
 void sm_tree_wake(sm_thread *thread) {

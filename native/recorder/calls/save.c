@@ -166,7 +166,7 @@ void sm_calltree_save(sm_output *output) {
     sm_output_loss(output, "paths-folded", sm_tree.folded, -1, detail);
     sm_output_loss(output, "journal-gaps", sm_trace_gaps(), -1,
                    "stretches of threads that are missing from the journal: the disk or the memory did not suffice");
-    sm_output_loss(output, "sites-off", sm_engine.sites_off, -1,
+    sm_output_loss(output, "sites-off", SM_READ(sm_engine.sites_off), -1,
                    "call sites that had called the same function many times and no longer report C functions; counts "
                    "marked >= are lower bounds");
 }

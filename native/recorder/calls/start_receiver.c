@@ -29,7 +29,7 @@ static sm_node *make_child(sm_thread *thread, sm_node *node, const void *key, sm
 
 static void count(sm_thread *thread, sm_node *child, bool resumed) {
     uint32_t *entries = resumed ? &child->resumes : &child->calls;
-    if (SM_UNLIKELY(++*entries == 0))
+    if (SM_UNLIKELY(SM_ADD(*entries, 1) == 0))
         sm_tree_carry(child, !resumed);
     if (sm_main.settings.timing == SM_TIMING_NONE && sm_tree_of(thread)->gate)
         sm_tree_look(thread);

@@ -12,7 +12,7 @@ static inline const sm_frame_head *sm_starts_frame(const sm_thread *thread) {
 /* Count an entry of a node. Return false, for the slow path, before the counter overflows. */
 SM_INLINE bool sm_starts_count_known(sm_node *child, bool resumed) {
     uint32_t *entries = resumed ? &child->resumes : &child->calls;
-    if (SM_LIKELY(++*entries != 0))
+    if (SM_LIKELY(SM_ADD(*entries, 1) != 0))
         return true;
     --*entries;
     return false;
@@ -33,7 +33,7 @@ SM_INLINE sm_node *sm_starts_child(sm_node *node, const void *key, bool resumed)
         if (SM_UNLIKELY(child->key != key) || SM_UNLIKELY(child->parent != node))
             return NULL;
     }
-    if (SM_UNLIKELY(child->timed) || (resumed && SM_UNLIKELY(child->awaits)))
+    if (SM_UNLIKELY(SM_PEEK(child->timed)) || (resumed && SM_UNLIKELY(child->awaits)))
         return NULL;
     return sm_starts_count_known(child, resumed) ? child : NULL;
 }
@@ -127,7 +127,7 @@ SM_INLINE bool sm_starts_unwind_known(sm_thread *thread, const void *code) {
     const sm_frame_head *frame = sm_starts_frame(thread);
     sm_shadow *here = sm_shadows_open(&sm_tree_of(thread)->shadows, thread->tstate);
     if (SM_UNLIKELY(here == NULL) || SM_UNLIKELY(frame == NULL) || SM_UNLIKELY(!sm_shadow_is_of(here, frame)) ||
-        SM_UNLIKELY(!sm_frame_is_of(frame, code)) || here->node->timed)
+        SM_UNLIKELY(!sm_frame_is_of(frame, code)) || SM_PEEK(here->node->timed))
         return false;
     sm_tree_raised(here->node);
     return true;

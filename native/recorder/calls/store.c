@@ -99,7 +99,7 @@ static void insert_node(sm_children *more, sm_node *node) {
     if (node->key != SM_KEY_DEAD)
         insert(more, (uintptr_t)node);
     if (rest->function->several || node->key == SM_KEY_DEAD)
-        rest->flags |= SM_NODE_BY_FUNCTION;
+        SM_WRITE(rest->flags, rest->flags | SM_NODE_BY_FUNCTION);
     if (rest->flags & SM_NODE_BY_FUNCTION)
         insert(more, (uintptr_t)node | SM_BY_FUNCTION);
 }
@@ -241,7 +241,7 @@ static void forget_key(sm_node *node) {
         take_out(more, (uintptr_t)node);
     node->key = SM_KEY_DEAD;
     if (more != NULL && (rest->flags & SM_NODE_BY_FUNCTION) == 0) { /* there is room: a slot was just freed */
-        rest->flags |= SM_NODE_BY_FUNCTION;
+        SM_WRITE(rest->flags, rest->flags | SM_NODE_BY_FUNCTION);
         insert(more, (uintptr_t)node | SM_BY_FUNCTION);
     }
 }

@@ -188,7 +188,7 @@ void sm_trace_enter_far(sm_thread *thread, const sm_node *node, bool resumed) {
 void sm_trace_goto(sm_thread *thread, sm_node *node) {
     sm_tree_thread *tree = sm_tree_of(thread);
     sm_block *first = tree->journal.stream != NULL ? tree->journal.stream->open : NULL;
-    tree->node = node;
+    SM_WRITE(tree->node, node);
     if (first != NULL && first->number == 0 && tree->journal.at == first->bytes && !journal.filtered) {
         first->rank = rank_of(shown(node)); /* the journal begins here, so the path was running */
         first->depth = node->depth;
@@ -198,13 +198,13 @@ void sm_trace_goto(sm_thread *thread, sm_node *node) {
 }
 
 void sm_trace_left(sm_thread *thread, sm_node *to, sm_leaving how) {
-    sm_tree_of(thread)->node = to;
+    SM_WRITE(sm_tree_of(thread)->node, to);
     if (sm_tree_of(thread)->journal.stream != NULL)
         sm_trace_leave(thread, to, how);
 }
 
 void sm_trace_entered(sm_thread *thread, sm_node *node) {
-    sm_tree_of(thread)->node = node;
+    SM_WRITE(sm_tree_of(thread)->node, node);
     if (sm_tree_of(thread)->journal.stream != NULL)
         sm_trace_enter(thread, node, false);
 }

@@ -87,7 +87,7 @@ static inline void sm_trace_put(sm_thread *thread, uint8_t token) {
 
 /* Enter this node, or leave the current one. The thread moves first, as a block may begin after the token. */
 static inline void sm_trace_enter(sm_thread *thread, sm_node *node, bool resumed) {
-    sm_tree_of(thread)->node = node;
+    SM_WRITE(sm_tree_of(thread)->node, node);
     if (SM_LIKELY(node->token != 0))
         sm_trace_put(thread, resumed ? node->token | SM_TOKEN_END : node->token);
     else
@@ -95,6 +95,6 @@ static inline void sm_trace_enter(sm_thread *thread, sm_node *node, bool resumed
 }
 
 static inline void sm_trace_leave(sm_thread *thread, sm_node *to, sm_leaving how) {
-    sm_tree_of(thread)->node = to;
+    SM_WRITE(sm_tree_of(thread)->node, to);
     sm_trace_put(thread, (uint8_t)how);
 }

@@ -61,7 +61,7 @@ static struct {
     sm_block *written, **last_written; /* the second queue; owned; guarded by `lists` */
     size_t queued;                     /* bytes in both queues; guarded by `lists` */
     size_t behind;                     /* the part of these in the second queue */
-    uint32_t count;                    /* number of the next stream; guarded by the GIL */
+    uint32_t count;                    /* number of the next stream; guarded by the engine's lock */
     piece_room *room;                  /* owned; guarded by `disk` */
     sm_piece_heads heads;              /* heads of written pieces, not in a HEAD chunk yet; guarded by `disk` */
     uint64_t looked;                   /* monotonic ns of the last round; atomic */
@@ -365,7 +365,7 @@ static void work(sm_worker *self, uintptr_t run) {
     }
 }
 
-/* The functions below are called by threads of the program, with the GIL. */
+/* The functions below are called by threads of the program, for their own streams without a lock of the core. */
 
 sm_stream *sm_blocks_stream(uint32_t thread, uint8_t *const *at) {
     sm_stream *stream = sm_calloc(1, sizeof *stream);

@@ -33,8 +33,8 @@ typedef struct sm_block {
     uint8_t bytes[];
 } sm_block;
 
-/* A thread's journal. Guard: its thread, with the GIL, except where noted; `lists`, `sums` and `disk` are locks of
- * trace_blocks.c. */
+/* A thread's journal. Guard: its thread, or who ends it once it reports no more events, except where noted; `lists`,
+ * `sums` and `disk` are locks of trace_blocks.c. */
 typedef struct sm_stream {
     struct sm_stream *next; /* guarded by `lists` */
     uint8_t *const *at;     /* the thread's write position; atomic; NULL once the thread ended */

@@ -83,7 +83,7 @@ typedef struct {
 
 extern sm_tree_settings sm_tree_chosen;
 
-/* The write position of a thread's journal (trace.h), all NULL without a journal. Guard: its thread, with the GIL. */
+/* The write position of a thread's journal (trace.h), all NULL without a journal. Guard: its thread. */
 typedef struct {
     uint8_t *at;    /* atomic: written with release order */
     uint8_t *limit; /* from here on the slow path adds a mark or another block */
