@@ -79,7 +79,7 @@ def record(verb: str, program: list[str], expected: str) -> None:
         run([*words, *program], status=2)
         return
     more = ["--include", "*/pygments/*"] if verb == "cover" else []
-    refused = FREE_THREADED and verb not in ("profile", "trace")
+    refused = FREE_THREADED and verb not in ("profile", "trace", "lines", "cover")
     wrote = run([*words, *more, *program], refusal="free-threaded" if refused else "")
     if not wrote:
         return

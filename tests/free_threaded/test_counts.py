@@ -227,7 +227,7 @@ def test_what_a_killed_program_leaves_is_a_trace(kind, tmp_path):
         assert 0 < found.recorded <= found.counted
 
 
-@pytest.mark.parametrize("verb", [["lines"], ["cover"], ["objects"], ["watch", 'call and function("f")']])
+@pytest.mark.parametrize("verb", [["objects"], ["watch", 'call and function("f")']])
 def test_what_is_not_done_yet_is_refused(verb, tmp_path):
     (tmp_path / "program.py").write_text("print('it ran')")
     done = children.seismo(*verb, "program.py", cwd=tmp_path, status=2)

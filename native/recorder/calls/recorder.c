@@ -206,6 +206,7 @@ static const sm_thread_states threads = {follow_thread, resync, sm_shadows_follo
 
 const sm_recorder sm_calltree = {
     .name = "calltree",
+    .without_gil = true,
     .settings = settings,
     .threads = &threads,
     .clock = &sm_tree_clocked,
