@@ -7,8 +7,7 @@ import json
 import random
 import struct
 
-import trace_decoder
-from chunks import uvarint
+from chunks import read_uvarint, uvarint
 
 from seismo.model import Builder
 from seismo.model.trace.file_chunks import joined
@@ -62,7 +61,7 @@ def apart(data):
     while at < len(data):
         begin, at = at, at + 1
         for _ in range(2 if data[begin] == 7 else 3 <= data[begin] < 7):
-            operand, at = trace_decoder.uvarint(data, at)
+            operand, at = read_uvarint(data, at)
         at += operand if data[begin] == 7 else 0
         if data[begin] == 3:
             gaps.append(len(left) - since)
