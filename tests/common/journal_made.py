@@ -359,7 +359,7 @@ def made(seed, threads=2, **how):
 def step(rnd, p, functions, wild):
     """Play one event, some time, and sometimes a mark."""
     p.pass_time(rnd.choice([20, 50, 300, 20000]))
-    ready = [node for node, rows in p.paused.items() if rows and p.tree.parent[node] == p.node]
+    ready = [node for node in p.tree.children.get((p.thread, p.node), ()) if p.paused.get(node)]
     what = rnd.random()
     if ready and what < 0.3:
         p.enter(rnd.choice(ready), resumed=True, far=rnd.random() < 0.2)

@@ -45,7 +45,7 @@ def of_threads(rows, recording, name):
     return [row._replace(thread=names[row.thread]) for row in rows]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(SEEDS)
 def test_a_window_has_the_calls_that_began_in_it(seed):
     all_played, recording = played(seed)
@@ -88,7 +88,7 @@ class Readings(Sink):
             self.found.setdefault((stream.thread, stream.number), []).append(event)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(SEEDS)
 def test_the_whole_as_a_part_has_the_same_readings_of_the_clock(seed):
     """Each call began and ended between the same two readings."""
