@@ -126,24 +126,6 @@ def suspects(said: str) -> list[str]:
     return re.findall(r"^  \d+\. (\S+)", said, re.MULTILINE)
 
 
-def test_lines_that_cannot_be_written_are_not_passed_over(project):
-    project.write(
-        test_app="""\
-import resource
-
-def test_much():
-    most = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
-    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, most))
-    exec(compile("x = 1\\n" * 100_000, "much.py", "exec"))
-"""
-    )
-    status, said = project.run("--seismo-check", "--seismo-update")
-    assert status == 1, said
-    assert "the counts cannot be read completely" in said
-    assert "1 passed" in said
-    assert not (project.folder / "seismo-check-tests.txt").exists()
-
-
 def test_a_change_is_found_and_the_function_named(checked, kept):
     project, said = checked, kept[1]
     assert "the counts are written to seismo-check-tests.txt" in said
