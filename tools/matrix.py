@@ -124,6 +124,7 @@ ANY_PYTHON = {
     "tests/process/test_idle.py": "is about when a thread of the core writes the file, which waits for no event",
     "tests/process/test_output.py": "is about who may read and write the file",
     "tests/process/test_signals.py": "is about signals that the kernel delivers to threads of the core",
+    "tests/process/test_trace_programs.py": "runs programs as tests/parity/test_journal.py does, in processes",
     "tests/process/test_trace_disturbed.py": "is about the system's clocks, and about what happens to the file",
     "tests/pure": "is plain Python, on the same bytes as the core",
     "tests/sessions/test_session_results.py": "is about what is shown",

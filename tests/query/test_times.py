@@ -91,7 +91,7 @@ def test_a_condition_on_times_gives_what_reading_everything_gives(seed):
 @functools.cache
 def long():
     """A trace of many blocks. Nobody writes to it."""
-    return made(9, events=12000, wild=False)
+    return made(9, events=6000, wild=False)
 
 
 def test_so_it_does_in_a_long_trace():
