@@ -171,6 +171,20 @@ def output_of(command: Sequence[str], **how: Any) -> str:
     return done.stdout
 
 
+# The last line is the seconds of processors, and the most kB that the process took.
+ASKED = (
+    "import sys, time; from seismo.cli.main import main; main(sys.argv[1:]); "
+    "print(time.process_time(), open('/proc/self/status').read().partition('VmHWM:')[2].split()[0])"
+)
+
+
+def asked(*words: str) -> dict[str, float]:
+    """Run a command of seismo in a new process. Return its seconds, those of processors, and its peak bytes."""
+    start = time.perf_counter()
+    cpu, peak = output_of([sys.executable, "-c", ASKED, *words]).splitlines()[-1].split()
+    return {"seconds": time.perf_counter() - start, "cpu_seconds": float(cpu), "peak_bytes": int(peak) * 1024}
+
+
 @contextlib.contextmanager
 def busy(count: int) -> Iterator[None]:
     """Keep this number of processors busy inside the context."""

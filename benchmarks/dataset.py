@@ -15,13 +15,12 @@ from __future__ import annotations
 
 import array
 import random
-import sys
 import tempfile
 import time
 from pathlib import Path
 from typing import Any
 
-from common import apart, arguments, finish, load_core, median, most_resident, number, output_of, progress, table
+from common import apart, arguments, asked, finish, load_core, median, most_resident, number, progress, table
 
 RECORDINGS, PATHS, FUNCTIONS = 1000, 100_000, 2000
 MERGED, MERGED_PATHS = 400, 38_800
@@ -30,11 +29,6 @@ OWN = PATHS // 100  # paths of one recording alone
 TOP = (
     "select f.module, f.qualname, sum(c.own_ns) as own, sum(c.calls) as calls from calls_by_path c "
     "join functions f using (function) group by all order by own desc limit 20"
-)
-# The last line is the seconds of processors, and the most kB that the process took.
-PEAK = (
-    "import sys, time; from seismo.cli.main import main; main(sys.argv[1:]); "
-    "print(time.process_time(), open('/proc/self/status').read().partition('VmHWM:')[2].split()[0])"
 )
 
 
@@ -115,13 +109,6 @@ def appended(folder: str, count: int, paths: int, own: int) -> dict[str, float]:
         "peak_bytes": most_resident(),
         "bytes_a_path": size / (count * paths),
     }
-
-
-def asked(*words: str) -> dict[str, float]:
-    """Run a command of seismo in a new process. Return its seconds, those of processors, and its peak bytes."""
-    start = time.perf_counter()
-    cpu, peak = output_of([sys.executable, "-c", PEAK, *words]).splitlines()[-1].split()
-    return {"seconds": time.perf_counter() - start, "cpu_seconds": float(cpu), "peak_bytes": int(peak) * 1024}
 
 
 def main() -> None:

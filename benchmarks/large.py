@@ -32,12 +32,12 @@ from typing import TYPE_CHECKING, Any
 from common import (
     apart,
     arguments,
+    asked,
     finish,
     load_core,
     median,
     most_resident,
     number,
-    output_of,
     progress,
     rounds_of,
     table,
@@ -63,10 +63,6 @@ QUERIES = {
     "by function": "select f.qualname, count(*), max(end_ns - start_ns) from calls c "
     "join functions f on f.id = c.function group by all",
 }
-PEAK = (
-    "import sys; from seismo.cli.main import main; main(['query', *sys.argv[1:]]); "
-    "print(open('/proc/self/status').read().partition('VmHWM:')[2].split()[0], file=sys.stderr)"
-)
 
 
 def reports(file: str, rounds: int) -> dict[str, float]:
@@ -280,13 +276,12 @@ def query(folder: str, rounds: int, quick: bool) -> tuple[dict[str, Any], str]:
     apart(record_trace, file, calls)
     end = read(file).calls.end_ns
     for name, text in QUERIES.items():
-        sql, taken, peaks = text.format(from_ns=end // 2, to_ns=end // 2 + end // 100), [], []
-        for _ in range(rounds):
-            begun = time.perf_counter()
-            peak = output_of([sys.executable, "-c", PEAK, file, sql], stderr=subprocess.STDOUT).split()[-1]
-            taken.append(time.perf_counter() - begun)
-            peaks.append(int(peak) / 1000)
-        results[name] = {"s": median(taken), "mb": max(peaks)}
+        sql = text.format(from_ns=end // 2, to_ns=end // 2 + end // 100)
+        taken = [asked("query", file, sql) for _ in range(rounds)]
+        results[name] = {
+            "s": median([one["seconds"] for one in taken]),
+            "mb": max(one["peak_bytes"] for one in taken) / 1e6,
+        }
     rows = [[name, number(one["s"]), number(one["mb"], 0)] for name, one in results.items()]
     return results, table([f"query of {calls:,} calls", "s", "peak MB"], rows)
 

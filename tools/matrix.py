@@ -113,10 +113,22 @@ ANY_PYTHON = {
     "tests/coverage/test_settings.py": "reads coverage.py's settings",
     "tests/coverage/test_unusual_sources.py": "is about where sources are",
     "tests/native/clock/test_waits.py": "is about what the kernel says",
+    "tests/native/engine/test_file_grows.py": "is about the size of the file",
+    "tests/native/engine/test_trace_grows.py": "as tests/native/engine/test_file_grows.py",
+    "tests/native/filter/test_verdicts.py": "holds two evaluators against each other",
+    "tests/native/recorder/calls/test_killed.py": "is about when the file is written",
+    "tests/native/recorder/calls/test_trace_filter.py": "is about which calls are written, by their times",
+    "tests/native/recorder/calls/test_trace_zoom.py": "is about what is summed up while a trace is written",
     "tests/process/test_bad_input.py": "is about messages",
+    "tests/process/test_broken_for_good.py": "is about Python code that finds built-in names replaced",
     "tests/process/test_idle.py": "is about when a thread of the core writes the file, which waits for no event",
     "tests/process/test_output.py": "is about who may read and write the file",
+    "tests/process/test_signals.py": "is about signals that the kernel delivers to threads of the core",
+    "tests/process/test_trace_programs.py": "runs programs as tests/parity/test_journal.py does, in processes",
     "tests/process/test_trace_disturbed.py": "is about the system's clocks, and about what happens to the file",
+    "tests/pure": "is plain Python, on the same bytes as the core",
+    "tests/sessions/test_session_results.py": "is about what is shown",
+    "tests/watching/test_killed.py": "is about when the file is written",
     "tests/plugins/test_ipython.py": "is about cells and pages; tests/sessions holds what is recorded",
     "tests/plugins/test_pytest_cover.py": "is about pytest, which is the same one everywhere",
     "tests/plugins/test_pytest_budget.py": "is about pytest; tests/check/test_check_command.py holds what is counted",
@@ -139,11 +151,12 @@ STATISTICS = [
     "tests/native/estimate/test_estimate.py::test_functions_errors_hold_the_truth_in_19_of_20",
     "tests/native/recorder/calls/test_time.py::test_stated_error_holds",
 ]
+OUTSIDE = ("bad_input", "broken_for_good", "interrupts", "output", "same", "starts", "unseen")
 # Under the sanitizers memory is not what it is, and a million paths take minutes; the others are about messages and
 # warnings, or start and end recordings as other tests of recorded processes do, in other places of Python code.
 NOT_SANITIZED += [
     *STATISTICS,
-    *(f"tests/process/test_{name}.py" for name in ("bad_input", "broken_for_good", "interrupts", "starts", "unseen")),
+    *(f"tests/process/test_{name}.py" for name in OUTSIDE),
     "tests/process/test_idle.py::test_a_write_of_a_million_paths_costs_what_has_changed",
     "tests/model/test_streaming_merge.py::test_memory_does_not_grow_with_the_number_of_recordings",
     "tests/model/test_streaming_merge.py::test_memory_of_what_stands_side_by_side_does_not_grow_with_the_number_of_recordings",
@@ -316,7 +329,7 @@ def selected(label: str, labels: list[str]) -> list[list[str]]:
         names = [path.relative_to(ROOT).as_posix() for path in files]
         elsewhere = tuple(path if path.endswith(".py") else f"{path}/" for path in (*CORE_TESTS, *ANY_PYTHON))
         others = [name for name in names if not name.startswith(elsewhere)]
-        core = [*suite(*CORE_TESTS, marks="not timing"), *(f"--ignore={path}" for path in ONCE)]
+        core = [*suite(*CORE_TESTS, marks="not timing"), *(f"--ignore={path}" for path in (*ONCE, *ANY_PYTHON))]
         return [core, suite(*others, marks="matrix and not timing")]
     elif newest[version(label)] != label:
         work = suite(*PATCH_TESTS)
@@ -337,7 +350,8 @@ def runs(lines: list[str], options: argparse.Namespace) -> list[Run]:
         scripts = [script.split() for script in options.script]
         run = Run(label, command, selected(label, labels), scripts)
         if options.sanitize:
-            words = suite(*SANITIZED_TESTS, workers=options.jobs + 1, marks="not timing")  # some of them wait
+            marks = "not timing and not (crossed and matrix)"
+            words = suite(*SANITIZED_TESTS, workers=options.jobs + 1, marks=marks)  # some of them wait
             run.tests = [[*words, *(f"--deselect={test}" for test in NOT_SANITIZED)]]
             run.build = {"SEISMO_SANITIZE": "1", "SEISMO_TESTING": "1"}
             run.environment = {

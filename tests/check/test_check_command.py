@@ -343,15 +343,6 @@ def test_a_script_that_is_new_runs_on_both_sides(project):
     assert "bench.py does not exist at main" in done.stdout
 
 
-def test_a_renamed_function_is_followed(project):
-    (project / "app" / "__init__.py").write_text(APP.replace("clean", "tidy"))
-    result, status = found(project, *LIMITS, "--limit", "each calls <= +0", "--against", "main", "run.py", "50")
-    assert status == 0, result
-    assert [one["text"] for one in result["facts"] if one["label"] == "remark"][-1].startswith(
-        "app:tidy was renamed from app:clean"
-    )
-
-
 def test_sizes_say_what_became_worse_than_linear(project):
     (project / "app" / "__init__.py").write_text(
         APP.replace(
@@ -375,18 +366,8 @@ def test_sizes_alone_say_how_a_program_grows(project):
     assert "app:load: linear" in variable.stdout
 
 
-def test_forked_children_count_too(project):
-    (project / "run.py").write_text(
-        "import os, app\nchild = os.fork()\nif not child:\n    app.load(30)\n    os._exit(0)\n"
-        "os.waitpid(child, 0)\napp.load(20)\n"
-    )
-    assert check(project, "--update", "run.py").returncode == 0
-    counted = read(project / "seismo-check.txt").functions[Function("app", "parse", "app/__init__.py")]
-    assert counted["calls"] == Range(50, 50)
-    assert counted["lines"] == Range(50, 50)
-
-
 STARTS = {
+    "fork": "os.fork() or (app.load(30), os._exit(0)); os.wait()",
     "subprocess": "subprocess.run([sys.executable, *child], check=True)",
     "shell": "os.system(f'{sys.executable} child.py')",
     "exec": "app.load(1); os.execv(sys.executable, [sys.executable, *child])",
@@ -395,7 +376,7 @@ STARTS = {
 
 
 @pytest.mark.parametrize("how", STARTS)
-def test_processes_that_are_started_anew_count_too(project, how):
+def test_processes_that_are_started_count_too(project, how):
     (project / "child.py").write_text("import app\napp.load(30)\n")
     (project / "run.py").write_text(
         "import multiprocessing, os, subprocess, sys, app\nchild = ['child.py']\n"

@@ -201,49 +201,6 @@ def test_forks_and_ends_without_atexit(lab):
     assert len(seismo.open(lab.folder / "r.seismo").processes) == 4  # with what it becomes by exec
 
 
-def test_children_of_all_kinds(lab):
-    lab.write("child.py", "from app.core import work\nwork(9)\n")
-    lab.write(
-        "main.py",
-        "import multiprocessing, subprocess, sys\nfrom app.core import work\n\n\ndef job(n):\n    return work(n)\n\n\n"
-        "if __name__ == '__main__':\n    subprocess.run([sys.executable, 'child.py'], env={'PYTHONPATH': '.'})\n"
-        "    with multiprocessing.get_context('spawn').Pool(1) as pool:\n        pool.map(job, [1, 2])\n",
-    )
-    lab.cover("--children", "--branch", "main.py")
-    found = lab.lines()
-    assert found["child.py"] == [1, 2]
-    assert found["app/core.py"] == [1, 2, 3, 4, 7]
-    assert found["main.py"] == [1, 2, 5, 6, 9, 10, 11, 12]
-
-
-def test_forked_children_without_children_have_their_own(lab):
-    lab.write(
-        "main.py", "import os\nfrom app.core import work\nif not os.fork():\n    work(5)\n    os._exit(0)\nos.wait()\n"
-    )
-    lab.cover("main.py")
-    assert lab.lines()["app/core.py"] == [1, 7]
-    (child,) = list(lab.folder.glob("r-*.seismo"))
-    assert lab.lines(child.name)["app/core.py"] == [2, 3]
-    done = lab.run("merge", "-o", "all.seismo", "r.seismo", child)
-    assert done.returncode == 0, done.stderr
-    assert lab.lines("all.seismo")["app/core.py"] == [1, 2, 3, 7]
-
-
-def test_threads_tasks_and_greenlets(lab):
-    lab.write("app/more.py", "def f(n):\n    return n\n\n\ndef g(n):\n    return n\n\n\ndef h(n):\n    return n\n")
-    lab.write(
-        "main.py",
-        "import asyncio, threading\nimport greenlet\nfrom app import more\n\n\nasync def task():\n"
-        "    await asyncio.sleep(0)\n"
-        "    more.g(1)\n\n\nthread = threading.Thread(target=more.f, args=(1,))\nthread.start()\nthread.join()\n"
-        "asyncio.run(task())\ngreenlet.greenlet(more.h).switch(1)\n",
-    )
-    pytest.importorskip("greenlet")
-    lab.cover("--branch", "main.py")
-    assert lab.lines()["app/more.py"] == [1, 2, 5, 6, 9, 10]
-    assert lab.lines()["main.py"] == [1, 2, 3, 6, 7, 8, 11, 12, 13, 14, 15]
-
-
 def test_the_main_module_of_a_package(lab):
     lab.write("app/__main__.py", "from app.core import work\nwork(1)\n")
     lab.cover("--source", "app", "-m", "app")

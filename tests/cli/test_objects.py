@@ -88,16 +88,6 @@ def test_a_script(seismo, program):
 
 
 @POSSIBLE
-def test_types_only(seismo, program):
-    seismo("objects", "-q", "--types", "-o", "r.seismo", "app.py", "50", status=3)
-    recording = read(program / "r.seismo")
-    order = of_type(recording, "__main__.Order")
-    assert (order.born, order.died, order.live) == (500, 450, 50)
-    assert len(recording.objects) == 0
-    assert len(recording.holders) == 0
-
-
-@POSSIBLE
 @pytest.mark.parametrize("what", ["app.handle", 'call("app.handle")', "handle"])
 def test_leaks(seismo, program, what):
     """A function is meant by its module's own name, too, when that is the main program."""

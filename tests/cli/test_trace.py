@@ -42,17 +42,6 @@ for _ in range(10):
 asyncio.run(main())
 """
 
-FORKS = """
-import os
-def child(n):
-    return sum(len(str(i)) for i in range(n))
-for n in (10, 20):
-    if os.fork() == 0:
-        child(n)
-        os._exit(0)
-    os.wait()
-child(5)
-"""
 
 KILLED = """
 import os, signal
@@ -82,16 +71,6 @@ def test_a_trace_agrees_with_its_own_tree(seismo, traced):
     for row in window.calls:
         assert starts.get((row.thread, row.stream), 0) <= row.start_ns <= row.end_ns
         starts[row.thread, row.stream] = row.start_ns
-
-
-def test_a_trace_of_processes_keeps_the_calls_of_each(seismo, traced):
-    path = traced(FORKS, "--children")
-    done = seismo("info", "--verify", path)
-    assert done.returncode == 0, done.stdout
-    recording = read(path)
-    assert len(recording.processes) == 3
-    of = recording.threads["process"]
-    assert {of[row.thread] for row in recording.calls.window().calls} == {0, 1, 2}
 
 
 def test_the_report_of_a_killed_program_shows_its_last_calls(seismo, traced):

@@ -9,7 +9,7 @@ import subprocess
 
 import pytest
 
-from seismo.model import Builder, read
+from seismo.model import Builder
 
 
 def failed(done, *lines):
@@ -48,17 +48,6 @@ def test_report_reads_standard_input(seismo, recording):
     with open(recording, "rb") as file:
         done = seismo("report", "-", stdin=file)
     assert done.stdout == seismo("report", recording).stdout
-
-
-def test_report_is_as_wide_as_columns_says(seismo, recording):
-    text = seismo("report", recording, env={"COLUMNS": "120"}).stdout
-    assert max(map(len, text.splitlines())) <= 120
-
-
-def test_report_in_a_poor_encoding(seismo, recording):
-    done = seismo("report", recording, env={"PYTHONIOENCODING": "ascii"})
-    assert done.returncode == 0
-    assert ">=1,000" in done.stdout
 
 
 @pytest.mark.parametrize("verb", ["report", "info"])
@@ -195,24 +184,6 @@ def test_sides_that_cannot_be_compared(seismo, recording, slower, tmp_path, word
     done = seismo("diff", *map(named, words))
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.splitlines()[:2] == [f"seismo: {what}", f"        {named(where)}"]
-
-
-def test_merge(seismo, recording, slower, tmp_path):
-    done = seismo("merge", "-o", "all.seismo", recording, slower)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
-    merged = read(tmp_path / "all.seismo")
-    assert sum(merged.functions["calls"]) == 2022
-    assert len(merged.processes) in (1, 2)
-
-
-def test_merge_does_not_overwrite(seismo, recording, slower):
-    before = recording.read_bytes()
-    assert failed(
-        seismo("merge", "-o", recording, slower), f"{recording} exists", "--force overwrites it; or name another file"
-    )
-    assert recording.read_bytes() == before
-    assert seismo("merge", "--force", "-o", recording, recording, slower).returncode == 0
-    assert sum(read(recording).functions["calls"]) == 2022
 
 
 def test_merge_that_cannot_be_written(seismo, recording, tmp_path):

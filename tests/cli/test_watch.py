@@ -125,13 +125,3 @@ def test_the_debugger_opens_at_the_match_and_can_step(folder):
     done = run(folder, 'call and module("shop")', "--pdb", "main.py", stdin="q\n")
     assert done.returncode == 0
     assert done.stdout.count("(Pdb)") == 1
-
-
-def test_the_stack_is_the_program_s_own(folder):
-    done = run(folder, 'call("work") and depth == 2', "--json", "-", "--stack", "main.py")
-    found = json.loads(next(line for line in done.stdout.splitlines() if line.startswith("{")))
-    assert found["depth"] == 2
-    assert [frame["function"] for frame in found["stack"]] == ["<module>"]
-    done = run(folder, 'call("load")', "--pdb", "-q", "main.py", stdin="w\nc\n")
-    assert "main.py(12)<module>()" in done.stdout
-    assert "run.py" not in done.stdout

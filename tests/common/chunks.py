@@ -6,8 +6,13 @@ import struct
 import zlib
 from typing import TYPE_CHECKING
 
+from seismo.pure import numbers
+from seismo.pure.pieces import loaded, streams_of
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
+
+    from seismo.pure.pieces import Piece
 
 HEADER = 16
 
@@ -46,6 +51,53 @@ def uvarint(value: int) -> bytes:
         out.append(value & 0x7F | 0x80)
         value >>= 7
     return bytes([*out, value])
+
+
+def read_uvarint(data: bytes, at: int) -> tuple[int, int]:
+    """Return the number at an offset, and the offset after it."""
+    return numbers.uvarint(data, at, len(data))
+
+
+def blocks(payloads: Iterable[bytes]) -> dict[tuple[int, int], list[tuple[Piece, bytes]]]:
+    """Return {(thread, stream): [(head, tokens) of each block]} from the payloads of JRNL chunks."""
+    data, places = bytearray(HEADER), []
+    for payload in payloads:
+        places += [len(data) + 12, len(payload)]
+        data += chunk(b"JRNL", payload)
+    whole = memoryview(data)
+    streams, _ = streams_of(whole, places, 2**31)
+    return {
+        (stream.thread, stream.number): [(block[0], loaded(whole, block)[0]) for block in stream.blocks]
+        for stream in streams
+    }
+
+
+def tokens(data: bytes) -> Iterator[tuple[int, int | None]]:
+    """Yield the tokens of a block, each with its operand or None."""
+    at = 0
+    while at < len(data):
+        token, at = data[at], at + 1
+        operand = None
+        if 3 <= token <= 7:
+            operand, at = read_uvarint(data, at)
+        if token == 7:
+            length, at = read_uvarint(data, at)
+            at += length
+        yield token, operand
+
+
+def told(payload: bytes) -> list[tuple[bytes, int, int]]:
+    """Return of a HEAD chunk for each of the last pieces: bytes of its head, length of its payload, kinds."""
+    count, at = read_uvarint(payload, 0)
+    found = []
+    for _ in range(count):
+        size, at = read_uvarint(payload, at)
+        head, at = payload[at : at + size], at + size
+        length, at = read_uvarint(payload, at)
+        kinds, at = read_uvarint(payload, at)
+        found.append((head, length, kinds))
+    assert at == len(payload)
+    return found
 
 
 def zigzags(values: Iterable[int]) -> bytes:

@@ -86,6 +86,7 @@ print([c.switch() for c in children])
 """,
         {"child": 3, "leaf": 15},
     ),
+    "imports": ("import colorsys\ndef f(): pass\nf()\n", {"f": 1}),
     "code made at run time": (
         """
 space = {}

@@ -1,5 +1,6 @@
 """Failing allocations, for children with a development build (SEISMO_TESTING=1): each one of the core fails in turn."""
 
+import os
 from contextlib import suppress
 
 from seismo import _core
@@ -82,3 +83,32 @@ def fail_each(fresh, begin, *meanwhile, forever, after, recorder="calltree"):
         n = after(n)
     _core._fail_allocation(0)
     return n, failed, started
+
+
+def problems_of_files(path, begin, *meanwhile, after):
+    """Record repeatedly into a file while allocations fail from the n-th on, for each n in `after`.
+
+    `begin(fd)` starts the recording. The functions in `meanwhile` are called before allocations succeed again, and the
+    last of them once more after that. Return the number of problems that all files have.
+    """
+    problems = 0
+    for n in after:
+        fd = os.open(path, os.O_CREAT | os.O_RDWR | os.O_TRUNC)
+        _core._fail_allocation(n, True)
+        try:
+            begin(fd)
+        except (RuntimeError, MemoryError):
+            continue
+        else:
+            for step in meanwhile:
+                step()
+            _core._fail_allocation(0)
+            meanwhile[-1]()
+            _core.flush()
+            _core.stop()
+        finally:
+            _core._fail_allocation(0)
+            os.close(fd)
+        with open(path, "rb") as file:
+            problems += len(_core.read(file.read())["problems"])
+    return problems

@@ -7,8 +7,7 @@ import json
 import random
 import struct
 
-import trace_decoder
-from chunks import uvarint
+from chunks import read_uvarint, uvarint
 
 from seismo.model import Builder
 from seismo.model.trace.file_chunks import joined
@@ -62,7 +61,7 @@ def apart(data):
     while at < len(data):
         begin, at = at, at + 1
         for _ in range(2 if data[begin] == 7 else 3 <= data[begin] < 7):
-            operand, at = trace_decoder.uvarint(data, at)
+            operand, at = read_uvarint(data, at)
         at += operand if data[begin] == 7 else 0
         if data[begin] == 3:
             gaps.append(len(left) - since)
@@ -360,7 +359,7 @@ def made(seed, threads=2, **how):
 def step(rnd, p, functions, wild):
     """Play one event, some time, and sometimes a mark."""
     p.pass_time(rnd.choice([20, 50, 300, 20000]))
-    ready = [node for node, rows in p.paused.items() if rows and p.tree.parent[node] == p.node]
+    ready = [node for node in p.tree.children.get((p.thread, p.node), ()) if p.paused.get(node)]
     what = rnd.random()
     if ready and what < 0.3:
         p.enter(rnd.choice(ready), resumed=True, far=rnd.random() < 0.2)

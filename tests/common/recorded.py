@@ -37,9 +37,10 @@ class Node:
 class Image:
     """The tables of a recording as lists of dicts with decoded strings."""
 
-    def __init__(self, data: bytes) -> None:
+    def __init__(self, data: bytes, reader: Any = _core.read) -> None:
         self.data = data
-        raw = _core.read(data)
+        raw = reader(data)
+        self.finished = raw["finished"]
         self.problems = raw["problems"]
         self.meta = raw["meta"]
         offsets, texts = memoryview(raw["string_offsets"]), bytes(raw["string_data"])

@@ -20,7 +20,6 @@ PROGRAMS = {
     "branching": ["*/branching.py"],
     "raises": ["*/raises.py"],
     "withs": ["*/withs.py"],
-    "asynchronous": ["*/asynchronous.py", "*/asyncio/*.py"],
     "library": ["*/covered/library.py", "*/json/*.py", "*/tomllib/*.py", "*/string/*.py", *MODULES],
 }
 

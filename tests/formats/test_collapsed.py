@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from seismo import formats
 from seismo.errors import FormatError
 from seismo.formats import call_path_builder as paths
-from seismo.formats.base import MAX_DEPTH
 from seismo.model import Builder
 
 FORMAT = formats.by_name("collapsed")
@@ -110,17 +109,6 @@ def test_threads_and_processes_come_back():
         (78, "MainThread"),
     ]
     assert list(back.processes["pid"]) == [77, 78]
-
-
-def test_very_deep_paths_keep_every_functions_weight():
-    recording = samples.chain(5000)
-    text = written(recording, "collapsed-long")
-    assert len(written(recording)) < len(text) < 40_000_000
-    assert max(line.count(";") for line in text.splitlines()) == MAX_DEPTH + 1
-    profile = gprof2dot.CollapseParser(io.StringIO(text)).parse()
-    assert profile[gprof2dot.SAMPLES] == sum(recording.tree["own_ns"])
-    for row in recording.functions:
-        assert profile.functions[f"deep.py:deep:{row.qualname}"][gprof2dot.SAMPLES] == row.own_ns
 
 
 def test_too_many_paths_are_refused(monkeypatch):

@@ -69,13 +69,6 @@ def test_callers_that_only_resumed_have_their_time_and_no_call(tmp_path):
     }
 
 
-def test_pstats_prints_hostile_names(tmp_path):
-    text = printed(written(samples.hostile(), tmp_path))
-    text.encode()
-    assert "\x1b" not in text
-    assert "\x00" not in text
-
-
 def test_fib_has_the_total_of_its_outermost_call(tmp_path):
     stats = pstats.Stats(written(samples.fib_tree(), tmp_path)).stats
     primitive, calls, own, total, callers = stats["fib.py", 3, "fib"]

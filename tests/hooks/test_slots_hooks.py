@@ -72,19 +72,6 @@ def _clean():
     sys.settrace(trace)
 
 
-def test_a_tracer_that_was_there():
-    ours, foreign = Seen(), Seen()
-    sys.settrace(foreign)
-    with hooks.set_trace(ours):
-        assert sys.gettrace() is foreign
-        wanted(0)
-    wanted(0)
-    assert sys.gettrace() is foreign
-    sys.settrace(None)
-    assert foreign.of("wanted") == WANTED * 2
-    assert ours.of("wanted") == WANTED
-
-
 def test_each_has_a_local_function_of_its_own():
     """The foreign tracer's is in the frame; ours is kept apart, and neither loses its own."""
     ours, foreign = [], []
@@ -232,23 +219,6 @@ def test_a_recorder_a_hook_and_a_foreign_profiler():
     from recorded import image
 
     assert (counts, image().calls()["wanted"]) == ({"ours": 7, "foreign": 5}, 8)
-
-
-def test_threads_that_run_already():
-    ready, go, seen = threading.Event(), threading.Event(), Seen()
-
-    def run():
-        ready.set()
-        go.wait()
-        wanted(0)
-
-    thread = threading.Thread(target=run)
-    thread.start()
-    ready.wait()
-    with hooks.set_trace(seen, threads="all"):
-        go.set()
-        thread.join()
-    assert seen.of("wanted") == WANTED
 
 
 def test_lines_after_a_greenlet_switch():

@@ -75,17 +75,6 @@ def test_duckdb_takes_a_table(make):
     assert rows == [("f", 3, 130.0), ("Café.g", 13, 550.0), ("len", 40, 4.0)]
 
 
-def test_pandas_takes_a_table(make):
-    pd = library("pandas")
-    library("pyarrow")
-    if not hasattr(pd.DataFrame, "from_arrow"):
-        pytest.skip("this pandas has no from_arrow")
-    functions = make().functions
-    taken = pd.DataFrame.from_arrow(functions)
-    assert list(taken.columns) == functions.columns
-    assert taken["calls"].tolist() == [3, 13, 40, 1]
-
-
 def test_an_arrow_table_outlives_the_recording(make):
     pa = library("pyarrow")
     recording = make()

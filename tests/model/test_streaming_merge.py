@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import sys
 
 import children
 import pytest
@@ -45,18 +44,6 @@ def test_the_file_is_what_merge_gives(tmp_path_factory, seeds):
     assert (folder / "b.seismo").read_bytes() == merge([two, made(1)]).to_bytes()
 
 
-@given(st.lists(st.integers(0, 10**6), min_size=1, max_size=5), st.randoms())
-@settings(max_examples=60, deadline=None)
-def test_objects_with_and_without_paths_are_what_merge_gives(tmp_path_factory, seeds, some):
-    parts = [drawn(seed, pid=some.randint(0, 4), paths=some.random() < 0.7) for seed in seeds]
-    if len(parts) > 2:  # its processes begin before and after those of others
-        parts = [merge(parts[:2]), *parts[2:]]
-    out = tmp_path_factory.mktemp("joined") / "out.seismo"
-    merge_into([lambda part=part: part for part in parts], out)
-    assert read(out).problems == []
-    assert read(out).to_bytes() == merge(parts).to_bytes()
-
-
 def covered(seed: int) -> Recording:
     """Lines and arcs that ran in contexts, some of which other recordings have, too."""
     some = random.Random(seed)
@@ -73,10 +60,19 @@ def covered(seed: int) -> Recording:
     return read(builder.build({"recorder": "coverage"}).to_bytes())
 
 
-@given(st.lists(st.integers(0, 10**6), max_size=5))
+def objects(seed: int) -> Recording:
+    """Objects with and without paths, of a few processes."""
+    some = random.Random(seed)
+    return drawn(seed, pid=some.randint(0, 4), paths=some.random() < 0.7)
+
+
+@pytest.mark.parametrize("kind", [objects, covered])
+@given(seeds=st.lists(st.integers(0, 10**6), max_size=5))
 @settings(max_examples=60, deadline=None)
-def test_contexts_are_what_merge_gives(tmp_path_factory, seeds):
-    parts = [covered(seed) for seed in seeds]
+def test_objects_and_contexts_are_what_merge_gives(tmp_path_factory, kind, seeds):
+    parts = list(map(kind, seeds))
+    if len(parts) > 2:  # its processes begin before and after those of others
+        parts = [merge(parts[:2]), *parts[2:]]
     out = tmp_path_factory.mktemp("joined") / "out.seismo"
     merge_into([lambda part=part: part for part in parts], out)
     assert read(out).problems == []
@@ -166,6 +162,12 @@ def test_what_cannot_be_merged(tmp_path):
     assert len(list(tmp_path.iterdir())) == 1
 
 
+def peaks(program: str, *calls: list[object]) -> list[int]:
+    """What processes of this program used at most, in KiB: one for each list of its arguments."""
+    program += "import resource; print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
+    return [int(children.python("-c", program, *words).stdout) for words in calls]
+
+
 @pytest.mark.matrix
 def test_memory_does_not_grow_with_the_number_of_recordings(tmp_path):
     """Of each recording no more than a twentieth of its tree is kept."""
@@ -177,11 +179,10 @@ def test_memory_does_not_grow_with_the_number_of_recordings(tmp_path):
         builder.node(-1, on, function, calls=1)
     builder.build({"recorder": "calltree"}).save(tmp_path / "one")
     program = (
-        "import resource, sys\nfrom seismo.model import merge_files\n"
+        "import sys\nfrom seismo.model import merge_files\n"
         "merge_files([sys.argv[1]] * int(sys.argv[2]), sys.argv[1] + 'out')\n"
-        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)\n"
     )
-    few, many = (int(children.python("-c", program, str(tmp_path / "one"), str(count)).stdout) for count in (8, 43))
+    few, many = peaks(program, *([tmp_path / "one", count] for count in (8, 43)))
     assert len(read(tmp_path / "oneout")._raw["nodes"]["id"]) == 43 * 20000
     assert many - few < 35 * 20000 * 160 / 1024 / 20
 
@@ -198,20 +199,12 @@ def test_memory_of_a_merge_of_coverage_does_not_grow_with_the_number_of_recordin
     builder.source("/ci/1/src/m.py", "/ci/1/src/m.py")
     builder.build({"recorder": "coverage"}).save(tmp_path / "one")
     program = (
-        "import resource, sys\nfrom seismo.cli.main import main\n"
+        "import sys\nfrom seismo.cli.main import main\n"
         "one, count, *more = sys.argv[1:]\n"
         "sys.argv = ['seismo', 'merge', '--force', '-o', one + 'out', *[one] * int(count), *more]\n"
         "assert not main()\n"
-        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)\n"
     )
-    few, many = (
-        int(
-            children.run(
-                [sys.executable, "-c", program, str(tmp_path / "one"), str(count), *options], check=True
-            ).stdout
-        )
-        for count in (8, 32)
-    )
+    few, many = peaks(program, *([tmp_path / "one", count, *options] for count in (8, 32)))
     merged = read(tmp_path / "oneout")
     assert set(merged.lines["hits"]) == {32}
     raw = sum(column.nbytes for table in merged._raw.values() for column in table.values())
@@ -248,12 +241,11 @@ def test_memory_of_what_stands_side_by_side_does_not_grow_with_the_number_of_rec
     for number in range(24):
         make(number).save(tmp_path / str(number))
     program = (
-        "import resource, sys\nfrom seismo.model import merge_files\n"
+        "import sys\nfrom seismo.model import merge_files\n"
         "folder, count = sys.argv[1:]\n"
         "merge_files([f'{folder}/{number}' for number in range(int(count))], folder + '/out')\n"
-        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)\n"
     )
-    few, many = (int(children.python("-c", program, str(tmp_path), str(count)).stdout) for count in (4, 24))
+    few, many = peaks(program, *([tmp_path, count] for count in (4, 24)))
     merged = read(tmp_path / "out")
     assert len(merged._raw[kind]["id"]) == 24 * 12000
     raw = sum(column.nbytes for table in merged._raw.values() for column in table.values())

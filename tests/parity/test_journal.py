@@ -18,4 +18,4 @@ def test_journal(program, source, c_functions, tmp_path):
     if c_functions == "auto":
         accept_lower_bounds(expected, tree)
     assert shown(tree) == shown(expected)
-    assert sums(recording.data, recording.nodes) == recorded(recording.nodes)
+    assert sums(recording.data) == recorded(recording.nodes)

@@ -105,32 +105,29 @@ def project(tmp_path: Path) -> Project:
     return Project(tmp_path)
 
 
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
+    """The baseline of the project, and what pytest said when it was written."""
+    project = Project(tmp_path_factory.mktemp("kept"))
+    status, said = project.run("--seismo-check", "--seismo-update")
+    assert status == 0, said
+    return (project.folder / "seismo-check-tests.txt").read_text(), said
+
+
+@pytest.fixture
+def checked(project: Project, kept: tuple[str, str]) -> Project:
+    """The project with its baseline."""
+    (project.folder / "seismo-check-tests.txt").write_text(kept[0])
+    return project
+
+
 def suspects(said: str) -> list[str]:
     """The functions that a check names, the first one first."""
     return re.findall(r"^  \d+\. (\S+)", said, re.MULTILINE)
 
 
-def test_lines_that_cannot_be_written_are_not_passed_over(project):
-    project.write(
-        test_app="""\
-import resource
-
-def test_much():
-    most = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
-    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, most))
-    exec(compile("x = 1\\n" * 100_000, "much.py", "exec"))
-"""
-    )
-    status, said = project.run("--seismo-check", "--seismo-update")
-    assert status == 1, said
-    assert "the counts cannot be read completely" in said
-    assert "1 passed" in said
-    assert not (project.folder / "seismo-check-tests.txt").exists()
-
-
-def test_a_change_is_found_and_the_function_named(project):
-    status, said = project.run("--seismo-check", "--seismo-update")
-    assert status == 0, said
+def test_a_change_is_found_and_the_function_named(checked, kept):
+    project, said = checked, kept[1]
     assert "the counts are written to seismo-check-tests.txt" in said
     assert ("births of objects are not counted" in said) is bool(why_not())
     tests = project.kept.tests
@@ -246,10 +243,8 @@ def test_growth_over_the_sizes_of_a_parametrized_test(project):
     assert (suite.get("failures"), suite.get("tests")) == ("3", "4")
 
 
-def test_a_baseline_of_other_versions_is_compared_when_asked(project):
-    assert project.run("--seismo-check", "--seismo-update", "--seismo-no-objects")[0] == 0
-    path = project.folder / "seismo-check-tests.txt"
-    path.write_text(re.sub(r"(?m)^python .*", "python 3.9.1", path.read_text()))
+def test_a_baseline_of_other_versions_is_compared_when_asked(project, kept):
+    (project.folder / "seismo-check-tests.txt").write_text(re.sub(r"(?m)^python .*", "python 3.9.1", kept[0]))
     status, said = project.run("--seismo-check", "--seismo-no-objects")
     assert status == 1
     assert "--seismo-tolerate" in said
@@ -310,15 +305,10 @@ def test_failing_tests_are_compared_with_nothing(project):
     assert not (project.folder / "seismo-check-tests.txt").exists()
 
 
-def test_a_strict_configuration_without_a_cache_is_none_of_our_business(project):
-    (project.folder / "pytest.ini").write_text(
-        "[pytest]\naddopts = --strict-config -p no:cacheprovider -p no:junitxml\n"
-    )
-    status, said = project.run("--seismo-check", "--seismo-update", "--seismo-no-objects")
-    assert status == 0, said
-
-
 def test_tests_that_need_their_order_are_left_out(project):
+    """In a strict configuration without plugins that others take for granted."""
+    strict = "[pytest]\naddopts = --strict-config -p no:cacheprovider -p no:junitxml\n"
+    (project.folder / "pytest.ini").write_text(strict)
     project.write(test_app=TESTS + "\nran = []\ndef test_a(): ran.append(1)\ndef test_b(): assert ran\n")
     status, said = project.run("--seismo-check", "--seismo-update")
     assert status == 0, said
@@ -327,8 +317,8 @@ def test_tests_that_need_their_order_are_left_out(project):
     assert "test_app.py::test_a" in project.kept.tests
 
 
-def test_some_of_the_tests_are_held_against_their_own_limits(project):
-    assert project.run("--seismo-check", "--seismo-update")[0] == 0
+def test_some_of_the_tests_are_held_against_their_own_limits(checked):
+    project = checked
     status, said = project.run("--seismo-check", "-k", "block")
     assert status == 0, said
     assert "only the limits of single tests apply" in said
@@ -363,8 +353,8 @@ def test_children():
 """
 
 
-def test_processes_of_tests_are_told_of_since_they_are_not_counted(project):
-    assert "tests started" not in project.run("--seismo-check", "--seismo-update")[1]
+def test_processes_of_tests_are_told_of_since_they_are_not_counted(project, kept):
+    assert "tests started" not in kept[1]
     project.write(test_app=TESTS + STARTING)
     assert project.run("--seismo-check", "--seismo-update")[0] == 0
     status, said = project.run("--seismo-check")

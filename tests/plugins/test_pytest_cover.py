@@ -136,20 +136,20 @@ def test_reports_go_where_they_are_sent(project):
     done.stdout.fnmatch_lines(["*app/calc.py*12*", "*written to dir pages*"])
 
 
-@pytest.mark.parametrize("report", ["json:it", "xml:it", "lcov:it", "html:it"])
-def test_reports_replace_reports_and_nothing_else(project, report):
-    it = project.folder / "it"
-    if report.startswith("html"):
-        it.mkdir()
-        it /= "index.html"
-    it.write_text("precious")
-    refused = project.run("--seismo-cover=app", f"--seismo-cover-report={report}")
-    assert refused.ret == pytest.ExitCode.USAGE_ERROR
-    assert "--seismo-cover-force overwrites it" in refused.stderr.str()
-    assert it.read_text() == "precious"
+def test_reports_replace_reports_and_nothing_else(project):
+    (project.folder / "html").mkdir()
+    files = {name: project.folder / name for name in ("json", "xml", "lcov")}
+    files["html"] = project.folder / "html" / "index.html"
+    for name, path in files.items():
+        path.write_text("precious")
+        refused = project.run("--seismo-cover=app", f"--seismo-cover-report={name}:{name}")
+        assert refused.ret == pytest.ExitCode.USAGE_ERROR
+        assert "--seismo-cover-force overwrites it" in refused.stderr.str()
+    assert {path.read_text() for path in files.values()} == {"precious"}
+    reports = [f"--seismo-cover-report={name}:{name}" for name in files]
     for force in (["--seismo-cover-force"], []):
-        assert project.run("--seismo-cover=app", f"--seismo-cover-report={report}", *force).ret == 0
-        assert it.read_text() != "precious"
+        assert project.run("--seismo-cover=app", *reports, *force).ret == 0
+        assert "precious" not in {path.read_text() for path in files.values()}
 
 
 def test_counts(project):
@@ -253,25 +253,6 @@ def test_a_debugger_may_stop_a_test(project):
     assert status == 0, said
     assert "(Pdb)" in said
     assert lines_by_context(project.recording, "app/calc.py")["test_calc.py::test|run"] == {2, 4}
-
-
-def test_one_pytest_at_a_time_is_covered(project):
-    write(
-        project.folder,
-        test_calc=f"""
-import pytest
-from app.calc import add
-def test(tmp_path, monkeypatch, capsys):
-    (tmp_path / "test_inner.py").write_text("def test(): pass")
-    options = {project.options!r}
-    assert pytest.main(["-q", *options, str(tmp_path)]) == 0
-    assert pytest.main(["-q", *options, "--seismo-cover", str(tmp_path)]) == 4
-    assert "already" in capsys.readouterr().err
-    add(-1, 2)
-""",
-    )
-    assert project.run("--seismo-cover=app").ret == 0
-    assert lines_by_context(project.recording, "app/calc.py")["test_calc.py::test|run"] == {2, 3}
 
 
 @pytest.mark.skipif(sys.version_info < (3, 12), reason="the interpreter has no tool ids")

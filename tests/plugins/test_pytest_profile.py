@@ -14,7 +14,6 @@ from seismo.plugins.pytest.slowest_tests import Suite
 if TYPE_CHECKING:
     from seismo.model import Recording
 
-import children
 from covered_suites import write
 from inner import PLUGIN, Project
 
@@ -239,16 +238,6 @@ def test_a_file_that_is_no_recording_is_refused(project):
     assert calls_by_phase(seismo.open(project.folder / "other.seismo"), "step") == EXPECTED
 
 
-def test_nothing_stays_behind(project):
-    assert project.run("--seismo-profile").ret == 0
-    (project.folder / "profile.seismo").unlink()
-    assert project.run().ret == 0
-    assert not (project.folder / "profile.seismo").exists()
-    with seismo.profile() as p:
-        sorted([2, 1])
-    assert p.recording is not None
-
-
 def test_a_pytest_inside_of_it_is_only_profiled_by_one(project):
     write(
         project.folder,
@@ -370,18 +359,6 @@ def test_xdist_merges_what_workers_record(project):
     assert [path.name for path in project.folder.iterdir() if "seismo" in path.name] == ["profile.seismo"]
 
 
-def test_a_worker_that_crashes_leaves_what_it_had(project):
-    write(
-        project.folder,
-        test_it="import os\nfrom seismo import _core\n"
-        "def step(): pass\ndef test_a(): step(); _core.flush()\ndef test_b(): os._exit(3)\n",
-    )
-    code, said = project.run_apart("-p", "xdist", "-n", "1", "--seismo-profile")
-    assert code == 1
-    assert "these workers crashed: gw0" in said
-    assert calls_by_phase(project.recording, "step") == {"test_a|call": 1}
-
-
 def test_beside_coverage_of_both_kinds(project):
     code, said = project.run_apart(
         "-p", "pytest_cov", "--cov=.", "--cov-report=term", "--seismo-profile", "--seismo-cover=."
@@ -390,10 +367,3 @@ def test_beside_coverage_of_both_kinds(project):
     assert calls_by_phase(project.recording, "step") == EXPECTED
     assert re.search(r"^test_it\.py +\d+ +0 +100%", said, re.MULTILINE), said
     assert re.search(r"^test_it\.py +\d+ +0 +100 %", said, re.MULTILINE), said
-
-
-def test_the_file_opens_in_the_report(project):
-    assert project.run("--seismo-profile").ret == 0
-    phase = "test_it.py::test_many[[]2000[]]|call"
-    done = children.seismo("report", "profile.seismo", "--callees", phase, cwd=project.folder)
-    assert "test_it:test_many" in done.stdout

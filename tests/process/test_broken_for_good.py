@@ -56,14 +56,6 @@ def test_with_children(tmp_path, verb):
     assert len(recording.processes) == 2
 
 
-def test_a_watch(tmp_path):
-    (tmp_path / "app.py").write_text(f"NAME, CHILD = 'all but raising', False\n{PROGRAM}")
-    done = children.seismo("watch", 'call("work")', "--count", "--record", "w.seismo", "app.py", cwd=tmp_path)
-    assert done.stdout == "END\n"
-    assert "4 matches" in done.stderr
-    assert {row.qualname: row.calls for row in read(tmp_path / "w.seismo").functions} == {"work": 4}
-
-
 SESSION = """
 import builtins, os, seismo
 def work(): pass

@@ -5,10 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
-import sys
 
-import children
 import pytest
 
 import seismo
@@ -229,24 +226,6 @@ def test_the_parent_is_killed(family):
     assert len(merged.processes) == 2
     assert family.profiled("-c", "pass", take=("--children",)).status == 0  # the next run tidies up
     assert not parts.exists()
-
-
-def test_a_child_that_outlives_the_parent(lab):
-    lab.write(
-        "x.py",
-        "import subprocess, sys\nchild = [sys.executable, '-c', 'import sys; print(1, flush=True); sys.stdin.read()']\n"
-        "process = subprocess.Popen(child, stdout=subprocess.PIPE)\nprocess.stdout.readline()\nprint('end')\n",
-    )
-    process = children.popen(
-        [sys.executable, "-m", "seismo", "profile", "--children", "-o", str(lab.recording), "x.py"],
-        cwd=lab.folder,
-        env=lab.environment,
-        stdout=subprocess.DEVNULL,
-    )
-    process.wait(60)  # the child ends with its input, which is closed only now
-    _, err = process.communicate()
-    assert "still run" in err
-    assert len(list((lab.folder / "r.seismo.parts").glob("*.seismo"))) == 1
 
 
 def test_a_profiled_child(lab):

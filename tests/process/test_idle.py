@@ -29,6 +29,14 @@ WAYS = {
 }
 if _core.ref_objection() is not None:
     WAYS = {name: words for name, words in WAYS.items() if words[0] != "objects"}
+
+
+def ways(*but):
+    """The others; what is one of them with one more option is left to the matrix."""
+    more = {"no times", "paths"}
+    return [pytest.param(way, marks=[pytest.mark.matrix] * (way in more)) for way in WAYS if way not in but]
+
+
 INTERVAL = 0.05  # seconds
 PATIENCE = 30  # seconds: hundreds of intervals, on a busy machine
 
@@ -124,7 +132,7 @@ def test_a_burst_is_in_the_file_and_then_nothing_is_written(start, tmp_path, way
     assert process.end_ns <= quiet.st_mtime_ns + 100_000_000  # since when it may lack something
 
 
-@pytest.mark.parametrize("way", [way for way in WAYS if way != "cover"])
+@pytest.mark.parametrize("way", ways("cover"))
 def test_what_comes_after_a_rest_is_in_the_file_too(start, tmp_path, way):
     path = tmp_path / "r.seismo"
     child = start(WAYS[way], "for n in (100, 1, 1):\n    burst(n)\n    done()\n    for_ever()\n")
@@ -150,7 +158,7 @@ threading.Event().wait()
 """
 
 
-@pytest.mark.parametrize("way", [way for way in WAYS if way != "cover"])
+@pytest.mark.parametrize("way", ways("cover"))
 def test_threads_that_all_wait_in_c(start, tmp_path, way):
     says_done(start(WAYS[way], THREADS))
     until(tmp_path / "r.seismo", lambda recording: leaves(recording) == 2000)
@@ -176,7 +184,7 @@ else:
 
 
 @pytest.mark.crossed
-@pytest.mark.parametrize("way", [way for way in WAYS if way not in ("cover", "paths")])
+@pytest.mark.parametrize("way", ways("cover", "paths"))
 @pytest.mark.parametrize("program", [FORK, SPAWN], ids=["forked", "spawned"])
 def test_children_that_wait(start, tmp_path, program, way):
     says_done(start([*WAYS[way], "--children"], program))
@@ -199,7 +207,7 @@ threading.Event().wait()
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
-@pytest.mark.parametrize("way", [way for way in WAYS if way != "cover"])
+@pytest.mark.parametrize("way", ways("cover"))
 def test_after_a_fork_of_a_thread_whose_main_thread_waits(start, tmp_path, way):
     says_done(start(WAYS[way], FORK_BESIDE))
     until(tmp_path / "r.seismo", lambda recording: leaves(recording) == 400)
@@ -244,7 +252,7 @@ for_ever()
 """
 
 
-@pytest.mark.parametrize("way", [way for way in WAYS if way != "cover"])
+@pytest.mark.parametrize("way", ways("cover"))
 def test_forks_while_the_file_is_written(start, tmp_path, way):
     child = start([*WAYS[way], "--flush", "0.001"], STORM)
     says_done(child)
@@ -296,7 +304,7 @@ while True:
 
 
 @pytest.mark.crossed
-@pytest.mark.parametrize("way", [way for way in WAYS if way != "cover"])
+@pytest.mark.parametrize("way", ways("cover"))
 @pytest.mark.parametrize("stopped", [False, True], ids=["killed", "stopped"])
 def test_all_that_came_before_the_stated_time_is_there(start, tmp_path, way, stopped):
     child = start(WAYS[way], COUNTING)
@@ -336,7 +344,7 @@ def empty(path):
 
 
 @pytest.mark.crossed
-@pytest.mark.parametrize("way", [way for way in WAYS if way not in ("cover", "trace")])
+@pytest.mark.parametrize("way", ways("cover", "trace"))
 @pytest.mark.parametrize("meddle", [cut, empty])
 def test_a_file_that_is_cut_is_whole_after_the_next_write(start, tmp_path, way, meddle):
     path = tmp_path / "r.seismo"
@@ -350,7 +358,7 @@ def test_a_file_that_is_cut_is_whole_after_the_next_write(start, tmp_path, way, 
 
 
 @pytest.mark.crossed
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", ways())
 @pytest.mark.parametrize("what", ["cut", "removed", "replaced"])
 def test_a_program_whose_file_is_taken_away_ends_as_ever(start, tmp_path, way, what):
     path = tmp_path / "r.seismo"
@@ -374,7 +382,7 @@ def test_a_program_whose_file_is_taken_away_ends_as_ever(start, tmp_path, way, w
     assert left.problems == (lacks if (way, what) == ("trace", "cut") else [])
 
 
-@pytest.mark.parametrize("way", [way for way in WAYS if way != "cover"])
+@pytest.mark.parametrize("way", ways("cover"))
 def test_a_full_disk_that_has_room_again(start, tmp_path, way):
     path = tmp_path / "r.seismo"
     child = start(WAYS[way], TWICE)
@@ -422,7 +430,7 @@ for_ever()
 """
 
 
-@pytest.mark.parametrize("way", [way for way in WAYS if way != "cover"])
+@pytest.mark.parametrize("way", ways("cover"))
 def test_a_folder_that_becomes_read_only(start, tmp_path, way):
     path = tmp_path / "r.seismo"
     says_done(start(WAYS[way], READ_ONLY))

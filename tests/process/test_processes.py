@@ -391,6 +391,7 @@ def test_a_child_that_still_runs_is_said_in_the_recording(lab):
     _, err = process.communicate()
     assert "still ran" in err
     assert [row.kind for row in lab.open().losses if row.kind.startswith("child")] == ["child-running"]
+    assert len(list((lab.folder / "r.seismo.parts").glob("*.seismo"))) == 1
 
 
 FAILS_LATE = {

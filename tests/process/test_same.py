@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import signal
 import sys
-import zipfile
 
 import children
 import pytest
@@ -123,14 +121,6 @@ def test_no_classes_of_syntax_trees_are_made(words, tmp_path):
     assert said[1] == "[]\n"
 
 
-@pytest.mark.crossed
-@pytest.mark.parametrize("name", ["raises", "exits with a text", "has a syntax error", "is interrupted", "warns"])
-@pytest.mark.parametrize("flags", [("-W", "error"), ("-X", "dev"), ("-O",), ("-B", "-s"), ("-P",)])
-def test_interpreter_options(lab, name, flags):
-    lab.write("program.py", ENDS[name] + "\n")
-    lab.same("program.py", flags=flags)
-
-
 def test_what_a_script_sees(lab):
     lab.write("seen.py", SEEN)
     lab.write("sub/seen.py", SEEN)
@@ -161,41 +151,14 @@ def test_what_a_command_sees(lab):
     lab.same("-c", "raise KeyboardInterrupt")
 
 
-def test_folders_and_archives(lab):
-    lab.write("folder/__main__.py", SEEN)
-    (lab.folder / "empty").mkdir()
-    with zipfile.ZipFile(lab.folder / "archive.pyz", "w") as archive:
-        archive.writestr("__main__.py", SEEN + "\n1/0")
-    lab.same("folder", "x")
-    lab.same("archive.pyz", "x")
-    assert lab.same("empty").status == 1
-
-
 def test_no_such_module(lab):
+    (lab.folder / "empty").mkdir()
+    assert lab.same("empty").status == 1
     assert "No module named nosuch" in lab.same("-m", "nosuch").err
     lab.same("-m", "nosuch.sub")
     lab.write("package/__init__.py", "")
     lab.same("-m", "package")
     assert not lab.recording.exists()
-
-
-def test_a_stop_in_the_middle(lab):
-    lab.write("wait.py", "import time\nprint('ready', flush=True)\ntime.sleep(60)")
-    for words in (["wait.py"], ["-m", "seismo", "profile", "-q", "-o", str(lab.recording), "wait.py"]):
-        process = children.popen([sys.executable, *words], cwd=lab.folder, env=lab.environment)
-        assert process.stdout is not None
-        assert process.stdout.readline() == "ready\n"
-        process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=60)
-        assert process.returncode == -signal.SIGINT
-        assert err.count("Traceback") == 1
-        assert err.rstrip().endswith("KeyboardInterrupt")
-        assert "seismo" not in err
-
-
-def test_module_interrupted(lab):
-    lab.write("interrupted.py", "raise KeyboardInterrupt")
-    lab.same("-m", "interrupted")
 
 
 def test_a_broken_pipe(lab):

@@ -55,7 +55,7 @@ def test_a_script_in_a_named_pipe_is_opened_once(lab):
 
 
 SWITCHES = [
-    ("-O",),
+    ("-O", "-B", "-s", "-P"),
     ("-OO",),
     ("-E",),
     ("-I",),

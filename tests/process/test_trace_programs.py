@@ -33,31 +33,6 @@ PROGRAMS = {
             total = names[f"f{i}"](total)
         print(total)
     """,
-    "a generator resumed on other threads": """
-        import threading
-        def numbers():
-            for i in range(300): yield i
-        def take(generator, found): found.append(next(generator))
-        generator, found = numbers(), []
-        for _ in range(300):
-            thread = threading.Thread(target=take, args=(generator, found))
-            thread.start()
-            thread.join()
-        print(sum(found))
-    """,
-    "threads by the thousand": """
-        import _thread
-        done, lock = [], _thread.allocate_lock()
-        def leaf(n): done.append(n)
-        def work(n):
-            leaf(n)
-            lock.release()
-        for n in range(3000):
-            lock.acquire()
-            _thread.start_new_thread(work, (n,))
-        lock.acquire()
-        print(sum(done))
-    """,
     "three hundred children of one call": """
         names = {}
         for i in range(300): exec(f"def f{i}(n): return n + {i}", names)

@@ -161,6 +161,7 @@ def compiled(tmp_path_factory):
 
 
 @pytest.mark.skipif(hasattr(sys, "gettotalrefcount"), reason="debug builds let no deallocator set an exception")
+@pytest.mark.matrix
 def test_exceptions_thrown_into_what_cython_has_compiled(lab, verb, compiled):
     """Its generators go on with the exception set, of which the interpreter makes a SystemError under other tools."""
     lab.write("throws.py", THROWS)

@@ -46,7 +46,7 @@ def as_window(rows):
     return [(*row[1:9], place.get(row[9], -1), place.get(row[10], -1), *row[11:]) for row in rows]
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(st.integers(0, 2**32))
 def test_the_stream_has_the_calls_of_every_window(seed):
     recording, end = made(seed)

@@ -91,20 +91,18 @@ def test_a_condition_on_times_gives_what_reading_everything_gives(seed):
 @functools.cache
 def long():
     """A trace of many blocks. Nobody writes to it."""
-    return made(9, events=12000, wild=False)
+    return made(9, events=6000, wild=False)
 
 
 def test_so_it_does_in_a_long_trace():
-    for seed in range(2):
-        check(long(), random.Random(seed))
+    check(long(), random.Random(0))
 
 
 def test_so_it_does_behind_a_damaged_block():
-    for seed in range(2):
-        data = bytearray(long().to_bytes())
-        at = data.index(b"JRNL", len(data) // 3)
-        data[at + 40] ^= 0xFF
-        check(read(bytes(data)), random.Random(seed))
+    data = bytearray(long().to_bytes())
+    at = data.index(b"JRNL", len(data) // 3)
+    data[at + 40] ^= 0xFF
+    check(read(bytes(data)), random.Random(1))
 
 
 @functools.cache

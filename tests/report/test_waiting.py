@@ -6,7 +6,6 @@ import json
 import re
 from pathlib import Path
 
-import children
 import pytest
 from page_data import data_of
 
@@ -14,7 +13,6 @@ from seismo import formats
 from seismo.cli.main import main
 from seismo.model import Builder, read
 from seismo.report.calls import summary
-from seismo.report.calls.sort_orders import ranked
 from seismo.report.calls.tree import Limits
 from seismo.report.facts import header
 from seismo.report.lines import summary as lines_summary
@@ -22,7 +20,7 @@ from seismo.report.lines import text as lines_report
 from seismo.report.lines.page import lines_page
 from seismo.report.lines.story import LinesView
 from seismo.report.paper import Paper
-from seismo.report.waiting import known_waits, reasons
+from seismo.report.waiting import reasons
 from seismo.report.words import Signs, cells
 
 MS = 1_000_000
@@ -308,75 +306,6 @@ def test_threads_on_one_another_keep_their_times(times):
 def test_where_limits_limit_running(report):
     tree = table(report(server(), 100, limits=Limits(share=0)), "Call tree")
     assert tree[-2][-2] in ("_queue:SimpleQueue.get", "app:worker")
-
-
-SERVER = """
-import asyncio
-import time
-from concurrent.futures import ThreadPoolExecutor
-
-pool = ThreadPoolExecutor(8)
-
-
-def load(name):
-    time.sleep(0.02)
-    return name * 100
-
-
-def page(text):
-    total = 0
-    for number in range(30_000):
-        total += number % 7
-    return f"{text} {total}"
-
-
-async def handle(reader, writer):
-    name = (await reader.readline()).decode().strip()
-    text = await asyncio.get_running_loop().run_in_executor(pool, load, name)
-    writer.write(page(text).encode() + b"\\n")
-    await writer.drain()
-    writer.close()
-
-
-async def client(port):
-    reader, writer = await asyncio.open_connection("127.0.0.1", port)
-    writer.write(b"client\\n")
-    await reader.readline()
-    writer.close()
-
-
-async def main():
-    server = await asyncio.start_server(handle, "127.0.0.1", 0)
-    port = server.sockets[0].getsockname()[1]
-    for _ in range(10):
-        await asyncio.gather(*(client(port) for _ in range(20)))
-    server.close()
-
-
-asyncio.run(main())
-pool.shutdown()
-"""
-
-
-def test_an_asyncio_server_with_worker_threads_reads_as_its_own_code(tmp_path):
-    (tmp_path / "serve.py").write_text(SERVER)
-    children.seismo("profile", "-q", "-o", "serve.seismo", "serve.py", cwd=tmp_path)
-    recording = read(tmp_path / "serve.seismo")
-    done = children.seismo("report", "serve.seismo", cwd=tmp_path, COLUMNS="120")
-    shown = done.stdout.splitlines()
-    assert any(line.startswith("waiting ") for line in shown)
-    if not known_waits(recording):  # then that is what this line says
-        assert "does not tell" in "\n".join(shown)
-        return
-    wall = sum(recording.functions["own_ns"])
-    waited = sum(recording.functions["wait_ns"])
-    assert waited > wall / 2, "eight threads that mostly wait for work"
-    ran = recording.timed("cpu").functions
-    assert ran["qualname"][ranked(ran, "own_ns")[0]] == "page"
-    assert any("threads waited for work" in line for line in shown)
-    done = children.seismo("report", "serve.seismo", "--time", "cpu", cwd=tmp_path, COLUMNS="120")
-    hot = [line for line in done.stdout.splitlines() if line.startswith("▸")]
-    assert "__main__:page" in hot[-1], "\n".join(hot)
 
 
 @pytest.mark.parametrize("times", ["wall", "cpu", "wait", "calls"])

@@ -319,17 +319,6 @@ assert calls(seismo.open("r.seismo")) == {"f": 1}
 """)
 
 
-def test_fork_between(run):
-    run("""
-with seismo.profile() as p: f()
-if os.fork() == 0:
-    with seismo.profile() as q: g()
-    assert calls(q.recording) == {"g": 1, "f": 1} and calls(p.recording) == {"f": 1}
-    os._exit(0)
-assert os.wait()[1] == 0
-""")
-
-
 def test_many_sessions(run):
     run("""
 import gc

@@ -10,7 +10,6 @@ import children
 import pytest
 
 import seismo
-from seismo.errors import RecordingError
 from seismo.model import read
 from seismo.process import output_file
 from seismo.report.facts import losses
@@ -192,21 +191,6 @@ work()
 
 def work():
     pass
-
-
-def test_a_second_watch_into_the_same_file_is_refused_while_the_first_is_on(tmp_path):
-    path = tmp_path / "w.seismo"
-    expression = 'call and qualname("work") and file("*test_killed.py")'
-    with seismo.watch(expression, "count", record=path):
-        with pytest.raises(RecordingError, match="another run is writing into this file"):
-            seismo.watch(expression, "count", record=path)
-        work()
-    assert calls(read(path)) == {"work": 1}
-    with seismo.watch(expression, "count", record=path) as again:
-        work()
-        work()
-        assert list(again.recording.losses["kind"]) == []
-    assert calls(read(path)) == {"work": 2}
 
 
 def test_one_that_never_ends(tmp_path):

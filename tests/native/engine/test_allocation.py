@@ -46,23 +46,8 @@ def test_each_allocation_fails(source, c_functions, how):
 def test_with_a_file(source, tmp_path):
     """The same for what writes: the file stays whole."""
     out = run("""
-import os
-path = sys.argv[2]
-problems = 0
-for n in range(1, 160):
-    fd = os.open(path, os.O_CREAT | os.O_RDWR | os.O_TRUNC)
-    _core._fail_allocation(n, True)
-    try:
-        start(source=sys.argv[1], fd=fd)
-    except (RuntimeError, MemoryError):
-        _core._fail_allocation(0); os.close(fd); continue
-    work(3); _core.flush(); work(2)
-    _core._fail_allocation(0)
-    work(1); _core.flush()
-    _core.stop()
-    os.close(fd)
-    with open(path, "rb") as file: recorded = _core.read(file.read())
-    problems += len(recorded["problems"])
-print(problems)
+from failing import problems_of_files
+def begin(fd): start(source=sys.argv[1], fd=fd)
+print(problems_of_files(sys.argv[2], begin, lambda: work(3), _core.flush, lambda: work(2), after=range(1, 160)))
     """, source, str(tmp_path / "r"))  # fmt: skip
     assert out == "0\n"

@@ -100,23 +100,6 @@ while True:
         assert recorded.calls()["leaf"] == 5
 
 
-def test_full_disk(source, tmp_path):
-    """The program goes on and the counts stay in memory; the error is in status()."""
-    fd = os.open("/dev/full", os.O_WRONLY)
-    start(source, fd=fd, flush_ms=1)
-    for _ in range(2000):
-        leaf()
-    _core.flush()
-    assert _core.status()["write_error"] == 28
-    for _ in range(5):
-        leaf()
-        _core.flush()
-    _core.stop()
-    os.close(fd)
-    recorded = image()
-    assert recorded.calls() == {"leaf": 2005}
-
-
 def test_descriptor_closed_by_the_program(source, tmp_path):
     """As daemons do that close all they find."""
     path = tmp_path / "r"
@@ -180,13 +163,3 @@ print(_core.status()["paths"])
     assert recorded.problems == []
     assert len(recorded.tables["nodes"]) == paths == 2 * (2**10 - 2) + 1
     assert recorded.calls() == {"grow": 512 * 10, "left": 512 * 9 // 2, "right": 512 * 9 // 2}
-
-
-def test_chdir_and_closed_output(source, tmp_path):
-    path = tmp_path / "r"
-    run(
-        RECORD + "start(source=source, fd=fd)\nos.chdir('/')\nos.close(1)\nos.close(2)\nwork(3)\n_core.stop()",
-        source,
-        str(path),
-    )
-    assert load(path).calls()["leaf"] == 3

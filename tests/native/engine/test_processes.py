@@ -94,23 +94,6 @@ _core.stop()
     assert len(parent.tables["threads"]) == 3
 
 
-def test_forks_of_forks(source, tmp_path):
-    run("""
-import os
-source, folder = sys.argv[1:3]
-def file(name): return os.open(os.path.join(folder, name), os.O_CREAT | os.O_RDWR, 0o600)
-start(source=source, fd=file("0"))
-for n in range(1, 5):
-    child = os.fork()
-    if child: os.waitpid(child, 0); break
-    _core.after_fork(file(str(n)), "{}")
-    work(n)
-_core.stop()
-os._exit(0)
-    """, source, str(tmp_path))  # fmt: skip
-    assert [load(tmp_path / str(n)).calls()["leaf"] for n in range(1, 5)] == [1, 2, 3, 4]
-
-
 # ---- exits ----
 
 
@@ -160,22 +143,6 @@ start(source=sys.argv[1], c_functions=sys.argv[2], flush_ms=1)
 for _ in range(3): threading.Thread(target=sleepy, daemon=True).start()
 time.sleep(0.05)
     """, source, "all" if source in WITH_C else "none")  # fmt: skip
-
-
-def test_stop_at_exit(source, tmp_path):
-    path = tmp_path / "r"
-    run("""
-import atexit, os
-fd = os.open(sys.argv[2], os.O_CREAT | os.O_RDWR, 0o600)
-start(source=sys.argv[1], fd=fd)
-atexit.register(_core.stop, "bye")
-def late(): work(5)
-atexit.register(late)
-work(3)
-    """, source, str(path))  # fmt: skip
-    recorded = load(path)
-    assert recorded.calls()["leaf"] == 8
-    assert recorded.tables["processes"][0]["exit"] == "bye"
 
 
 def test_thread_ends_by_an_exception(source):

@@ -1,13 +1,15 @@
-"""docs/format.md, the C tables, and the second decoder say the same."""
+"""docs/format.md, and the C tables say the same."""
 
 import re
 
-import decoder
 import pytest
+from chunks import frames
 from paths import DOCS
+from recorded import Image
 
 from seismo import _core
 from seismo.model import read
+from seismo.pure import reader
 
 DOCUMENT = (DOCS / "format.md").read_text()
 TYPES = {"int": "q", "count": "q", "str": "s", "real": "d"}
@@ -40,29 +42,21 @@ def test_the_document_names_the_tables_and_columns_that_the_core_has():
     assert documented_tables() == _core.schema()
 
 
-def test_the_decoder_was_written_for_the_same_tables():
-    codes = {"i": "q", "s": "s", "f": "d"}
-    spoken = {
-        name: [(column, codes[code]) for column, code in (item.split(":") for item in spec.split())]
-        for name, spec in decoder.TABLES.values()
-    }
-    assert spoken == documented_tables()
-
-
 def test_the_example_says_what_the_text_says(example):
-    decoded = decoder.decode(example)
-    assert decoded["meta"] == {"format": 1}
-    f, g = decoded["tables"]["functions"]
+    image = Image(example, reader.read)
+    assert (image.meta, image.problems, image.finished) == (['{"format": 1}'], [], True)
+    f, g = image.functions()
     assert (f["qualname"], f["line"], g["qualname"], g["line"], g["file"]) == ("f", 1, "g", 300, "a.py")
-    top, below = decoded["tables"]["nodes"]
+    top, below = image.nodes
     assert (top["parent"], below["parent"], below["calls"], below["entered"]) == (-1, 0, 1000, 256)
     assert (top["timed"], top["timed_ns"], below["timed"], below["timed_ns"]) == (257, 9000, 256, 25600)
     assert (top["sampled"], top["sampled_ns"], top["sampled_sq"]) == (1, 26_000, 26_000**2)
     looks = (20_000, 24_000, 30_000)
     assert (below["sampled"], below["sampled_ns"]) == (3, sum(looks))
     assert below["sampled_sq"] == sum(look**2 for look in looks)
-    assert decoded["tables"]["threads"][0] | {"cpu_ns": -1, "rest_ns": 100_000} == decoded["tables"]["threads"][0]
-    assert [kind for _, kind in decoded["index"]] == ["META", "STRS"] + ["TABL"] * 4
+    (thread,) = image.tables["threads"]
+    assert (thread["cpu_ns"], thread["rest_ns"]) == (-1, 100_000)
+    assert [kind for _, _, kind in frames(example)] == [b"META", b"STRS", *[b"TABL"] * 4, b"END "]
 
 
 def test_the_core_reads_the_example(example):

@@ -15,7 +15,7 @@ from seismo.expression.glob import matches
 
 
 @given(expressions(native_only=True), FACTS)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 def test_both_evaluators_agree(expression, facts):
     native = _core.Filter(expression.program)
     assert native.of_event(*for_native(facts)) is expression.evaluate(facts)
@@ -35,7 +35,7 @@ SOME = st.text("ab-]![^*?é\\\n𝛼\udcff", max_size=10)
 
 
 @given(SOME, SOME)
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=300, deadline=None)
 def test_patterns_are_those_of_fnmatch(pattern, text):
     expected = None
     if not re.search(r"\[[^\]]*-[^\]]*!", pattern):  # a reversed range before a "!" makes that a negation there

@@ -320,17 +320,6 @@ def test_the_interpreters_functions_are_its_own_again():
     assert [address(function) for function in functions] == before
 
 
-def test_many_recordings_under_one_foreign_function():
-    foreign = Foreign()
-    sys.setprofile(foreign)
-    for _ in range(100):
-        with recording():
-            leaf()
-    sys.setprofile(None)
-    assert foreign.calls == 100
-    assert sys.getrefcount(foreign) == 2
-
-
 def test_a_tool_that_hands_events_on_to_what_it_found():
     """It takes the slot and calls us itself: nothing is counted twice, and nothing recurses."""
     state = State.get()

@@ -1,27 +1,19 @@
-"""The calls of a trace: the native reader against the second one in Python and against what was played."""
+"""The calls of a trace: the native reader against what was played (tests/pure: against the reader in Python)."""
 
 import random
 import zlib
 
 import journal_made
 import pytest
-import trace_decoder
-from chunks import frames, payloads
+from chunks import frames
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seismo.model import merge, read
 from seismo.model.enums import CallFlags
+from seismo.pure.compression import APART, LZ4, unpacked
 
 SEEDS = st.integers(0, 2**32)
-HOW = {
-    0: "return",
-    CallFlags.YIELDED: "yield",
-    CallFlags.UNWOUND: "unwind",
-    CallFlags.ENDED_UNSEEN: "unseen",
-    CallFlags.OPEN: "end",
-}
-ENDS = CallFlags.YIELDED | CallFlags.UNWOUND | CallFlags.ENDED_UNSEEN | CallFlags.OPEN | CallFlags.AFTER
 
 
 def by_stream(calls):
@@ -30,47 +22,6 @@ def by_stream(calls):
     for number, row in enumerate(calls):
         found.setdefault((row.thread, row.stream), []).append((number, row))
     return found
-
-
-@settings(max_examples=150, deadline=None)
-@given(SEEDS)
-def test_both_readers_see_the_same_calls(seed):
-    tree, _, recording = journal_made.made(seed)
-    data = recording.to_bytes()
-    window = read(data).calls.window()
-    assert window.problems == []
-    assert not window.more
-    streams = trace_decoder.read(payloads(data), list(zip(tree.parent, tree.thread, strict=True)))
-    found = by_stream(window.calls)
-    assert {key for key, stream in streams.items() if stream.calls} == set(found)
-    for key, rows in found.items():
-        numbers = {row: position for position, (row, _) in enumerate(rows)}
-        for (_, row), call in zip(rows, streams[key].calls, strict=True):
-            assert (row.node, row.depth) == (call["node"], call["depth"])
-            assert row.parent == -1 if call["parent"] < 0 else numbers[row.parent] == call["parent"]
-            assert HOW[row.flags & ENDS] == (call["how"] or "end")
-            assert bool(row.flags & CallFlags.RESUMED) == call["resumed"]
-            began = "before" if row.flags & CallFlags.BEFORE else "unseen"
-            assert (began if row.flags & (CallFlags.BEFORE | CallFlags.BEGAN_UNSEEN) else "seen") == call["began"]
-            check_time(row.start_ns, row.start_bound_ns, call["start"], call["began"] == "before")
-            if call["how"]:
-                check_time(row.end_ns, row.end_bound_ns, call["end"])
-    for instant in window.instants:
-        assert instant.kind in ("mark", "counter", "begin", "end", "collect", "collected")
-    known = [i for stream in streams.values() for i in stream.instants if 1 <= i["kind"] <= 6]
-    assert len(window.instants) == len(known)
-
-
-def check_time(time, bound, around, unknown=False):
-    """A time is between the readings of the clock around it, and its bound reaches both."""
-    low, high = around
-    if high is None:
-        assert time >= low
-        return
-    assert low <= time <= max(low, high)
-    if not unknown:
-        assert time - bound <= low
-        assert time + bound >= high
 
 
 @settings(max_examples=100, deadline=None)
@@ -320,7 +271,7 @@ def test_marks_apart_that_are_damaged_are_refused(seed, damage):
     rnd = random.Random(seed)
     data = b"".join(rnd.choice((b"\x08\x00", b"\x08\x08\x00\x00", b"\x03\x05", b"\x03\x85\x01")) for _ in range(99))
     piece = journal_made.piece(0, 0, 0, 0, data, (0, 0, 0, 1.0), 2)
-    assert trace_decoder.pieces([piece])[0, 0][0][0][1] == data
+    assert unpacked(APART, journal_made.apart(data), len(data)) == data
     begin, bent = len(piece) - len(journal_made.apart(data)), bytearray(piece)
     for place, value in damage:
         bent[begin + place % (len(piece) - begin)] = value
@@ -330,9 +281,7 @@ def test_marks_apart_that_are_damaged_are_refused(seed, damage):
     recording._journal = journal_made.in_memory([bytes(bent)], 2, 1)
     steps = recording.calls.sums.steps
     assert steps == data.count(8) or bytes(bent) != piece
-    if steps:
-        read = trace_decoder.pieces([bytes(bent)])[0, 0][0][0][1]
-        assert steps <= len(read)
+    assert steps <= len(data)
 
 
 def test_lz4_of_the_tests_is_lz4():
@@ -340,5 +289,5 @@ def test_lz4_of_the_tests_is_lz4():
     data = b"abcdefgh" * 100 + bytes(range(256))
     packed = journal_made.lz4(data)
     assert len(packed) < len(data) / 2
-    assert trace_decoder.unpack_lz4(packed, len(data)) == data
+    assert unpacked(LZ4, packed, len(data)) == data
     assert zlib.crc32(data)

@@ -2,16 +2,16 @@
 
 import random
 
-import decoder
 import journal_made
 import pytest
-import trace_decoder
-from chunks import chunk, frames, payloads, uvarint, without
+from chunks import chunk, frames, payloads, read_uvarint, tokens, told, uvarint, without
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import seismo
 from seismo.model import merge, read
+from seismo.pure.compression import unpacked
+from seismo.pure.pieces import _parse
 
 SEEDS = st.integers(0, 2**32)
 OWN = (32, 33)
@@ -50,22 +50,21 @@ def test_instants_and_gaps_are_those_of_a_file_that_is_read_whole(seed):
 @given(SEEDS)
 def test_the_second_reader_finds_the_same_heads(seed):
     pieces, heads = [], []
-    for _, kind, payload in decoder.chunks(made(seed).to_bytes()):
-        if kind == "JRNL":
-            pieces.append(payload)
-        elif kind == "HEAD":
-            heads += trace_decoder.told(payload)
+    data = made(seed).to_bytes()
+    for start, end, kind in frames(data):
+        if kind == b"JRNL":
+            pieces.append(data[start + 12 : end])
+        elif kind == b"HEAD":
+            heads += told(data[start + 12 : end])
             assert len(heads) == len(pieces)
     assert len(heads) == len(pieces)
     for payload, (head, length, kinds) in zip(pieces, heads, strict=True):
         assert length == len(payload)
         assert payload.startswith(head)
-        (blocks,) = trace_decoder.pieces([payload]).values()
-        ((_, body),) = blocks.popitem()[1].values()
-        packed = payload[len(head) :]
-        codec = head[-1 - len(uvarint(len(body)))]
-        assert body == trace_decoder.unpack(codec, packed, len(body))
-        found = {operand for token, operand, _ in trace_decoder.tokens(body) if token == 7} - set(OWN)
+        piece = _parse(memoryview(bytes(12) + payload), 12, length)
+        assert piece.body == len(head)
+        body = unpacked(piece.codec, payload[piece.body :], piece.raw)
+        found = {operand for token, operand in tokens(body) if token == 7} - set(OWN)
         assert kinds == sum(1 << kind if kind < 32 else 1 for kind in found)
 
 
@@ -76,12 +75,12 @@ def test_instants_need_only_their_blocks():
         data = made(seed, events=400).to_bytes()
         bent, places = bytearray(data), [frame for frame in frames(data) if frame[2] == b"JRNL"]
         tellers = payloads(data, b"HEAD")
-        heads = [one for payload in tellers for one in trace_decoder.told(payload)]
+        heads = [one for payload in tellers for one in told(payload)]
         keys = []
         for start, _, _ in places:
-            thread, at = trace_decoder.uvarint(data, start + 12)
-            stream, at = trace_decoder.uvarint(data, at)
-            keys.append((thread, stream, trace_decoder.uvarint(data, at)[0]))
+            thread, at = read_uvarint(data, start + 12)
+            stream, at = read_uvarint(data, at)
+            keys.append((thread, stream, read_uvarint(data, at)[0]))
         speaking = {key for key, (_, _, kinds) in zip(keys, heads, strict=True) if kinds}
         near = {(thread, stream, block + more) for thread, stream, block in speaking for more in (-1, 0, 1)}
         hurt = 0
@@ -188,10 +187,10 @@ def test_hostile_heads_show_nothing_that_is_not_there_and_hide_nothing_silently(
 def heads_of(payload):
     """The chunk's entries, each with the numbers that its head begins with."""
     entries = []
-    for head, length, kinds in trace_decoder.told(payload):
+    for head, length, kinds in told(payload):
         numbers, at = [], 0
         for _ in range(4):
-            value, at = trace_decoder.uvarint(head, at)
+            value, at = read_uvarint(head, at)
             numbers.append(value)
         entries.append((numbers, head[at:], length, kinds))
     return entries
@@ -242,9 +241,9 @@ def test_a_window_that_ends_at_a_wrong_head_says_so():
         entries = heads_of(payload)
         for index, (numbers, rest, length, kinds) in enumerate(entries):
             if numbers == [*place, 1, 0]:
-                flags, at = trace_decoder.uvarint(rest, 0)
-                rank, at = trace_decoder.uvarint(rest, at)
-                time, at = trace_decoder.uvarint(rest, at)
+                flags, at = read_uvarint(rest, 0)
+                rank, at = read_uvarint(rest, at)
+                time, at = read_uvarint(rest, at)
                 entries[index] = (
                     numbers,
                     uvarint(flags) + uvarint(rank) + uvarint(time + 1) + rest[at:],
@@ -257,19 +256,6 @@ def test_a_window_that_ends_at_a_wrong_head_says_so():
     assert sum(one != other for one, other in zip(again.blocks, whole.blocks, strict=True)) == 1
     assert again.window(0, times[1] + 1, thread=place[0]).problems
     assert whole.window(0, times[1] + 1, thread=place[0]).problems == []
-
-
-def test_marks_that_the_heads_keep_to_themselves_are_found_by_who_reads_all():
-    data = made(11, events=400).to_bytes()
-    assert read(data).calls.instants
-
-    def bend(payload):
-        return packed([(numbers, rest, length, 0) for numbers, rest, length, _ in heads_of(payload)])
-
-    again = read(with_heads(data, bend))
-    assert again.calls.instants == []
-    (problem,) = again.calls.sums.problems
-    assert "marks" in problem
 
 
 def test_what_is_merged_has_heads():
@@ -289,8 +275,8 @@ def test_a_trace_says_which_of_its_blocks_have_instants(tmp_path):
             space["work"]()
             seismo.mark("here", n=number)
     data = path.read_bytes()
-    heads = [one for _, kind, payload in decoder.chunks(data) if kind == "HEAD" for one in trace_decoder.told(payload)]
-    assert len(heads) == sum(kind == "JRNL" for _, kind, _ in decoder.chunks(data))
+    heads = [one for payload in payloads(data, b"HEAD") for one in told(payload)]
+    assert len(heads) == len(payloads(data))
     marked = [kinds for _, _, kinds in heads if kinds & 1 << 1]
     assert 1 <= len(marked) < len(heads) / 2
     found = read(data).calls.instants
@@ -309,6 +295,8 @@ def test_a_window_in_which_more_is_said_than_its_heads_tell_says_so():
         return packed([(numbers, rest, length, 0) for numbers, rest, length, _ in heads_of(payload)])
 
     whole, again = read(data).calls, read(with_heads(data, bend)).calls
+    (problem,) = again.sums.problems
+    assert "marks" in problem
     window = again.window()
     assert window.instants == whole.window().instants
     assert any("that lists lack" in problem for problem in window.problems)

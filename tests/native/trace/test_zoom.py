@@ -4,8 +4,8 @@ from collections import Counter
 
 import journal_made
 import pytest
-import trace_decoder
 import zoom_decoder
+from chunks import blocks
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -25,12 +25,12 @@ def ranks(tree, thread):
     return [rank.get(tree.parent[node], 0) for node in nodes], [None, *(tree.function[node] for node in nodes)]
 
 
-def check(tree, pieces, sheets):
+def check(tree, streams, sheets):
     """How many levels the longest stream has."""
     found = zoom_decoder.read(sheets)
     for (thread, stream), levels in found.items():
         parents, functions = ranks(tree, thread)
-        replay = zoom_decoder.replayed(pieces[thread, stream], parents)
+        replay = zoom_decoder.replayed(streams[thread, stream], parents)
         zoom_decoder.check(levels, replay, functions)
     return max((len(levels) for levels in found.values()), default=0)
 
@@ -41,8 +41,7 @@ def test_levels_say_what_the_tokens_do(seed):
     tree, played, recording = made(seed)
     journal = recording.calls._journal
     journal.build(0)
-    pieces = trace_decoder.pieces(payload for p in played for payload in p.pieces)
-    check(tree, pieces, journal.made())
+    check(tree, blocks(payload for p in played for payload in p.pieces), journal.made())
 
 
 def looped(calls, gap_at=None, unit=1.0, end=True):
@@ -77,7 +76,7 @@ def test_levels_of_levels_say_what_the_tokens_do(gap_at, end):
     journal = recording.calls._journal
     assert journal.build(0) > 3
     assert journal.build(0) == 0
-    assert check(tree, trace_decoder.pieces(p.pieces), journal.made()) == 2
+    assert check(tree, blocks(p.pieces), journal.made()) == 2
 
 
 def test_deep_stacks_have_longer_slices():
@@ -100,7 +99,7 @@ def test_deep_stacks_have_longer_slices():
     recording = journal_made.recording(tree, [p], 2)
     journal = recording.calls._journal
     journal.build(0)
-    check(tree, trace_decoder.pieces(p.pieces), journal.made())
+    check(tree, blocks(p.pieces), journal.made())
     levels = zoom_decoder.read(journal.made())[0, 0]
     for one in levels[0]:
         assert one["calls"] >= 64 * len(one["rows"]) or one["flags"] & 2

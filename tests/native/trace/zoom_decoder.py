@@ -2,7 +2,9 @@
 
 from collections import Counter
 
-from trace_decoder import Malformed, tokens, unpack_lz4, uvarint
+from chunks import read_uvarint, tokens
+
+from seismo.pure.compression import unpacked
 
 SLICES, CALLS, ROWS, DEPTHS = 16, 2048, 128, 4096
 
@@ -12,7 +14,7 @@ class Cursor:
         self.data, self.at = data, 0
 
     def take(self):
-        value, self.at = uvarint(self.data, self.at)
+        value, self.at = read_uvarint(self.data, self.at)
         return value
 
 
@@ -39,7 +41,7 @@ def row(cursor, depth, start):
         found["start"] = start + cursor.take()
         found["flags"] = cursor.take()
     else:
-        raise Malformed(f"row of kind {found['kind']}")
+        raise AssertionError(f"row of kind {found['kind']}")
     return found
 
 
@@ -51,8 +53,7 @@ def sheet(payload):
     head.at += 1
     raw = head.take()
     body = bytes(payload[head.at :])
-    cursor = Cursor(body if codec == 0 else unpack_lz4(body, raw))
-    assert len(cursor.data) == raw
+    cursor = Cursor(unpacked(codec, body, raw))
     slices, time, block = [], 0, 0
     while cursor.at < raw:
         flags = cursor.take()
@@ -125,8 +126,8 @@ class Replay:
         for rank in path[common:]:
             self.begin(rank)
 
-    def read(self, number, head, data, follows):
-        flags, rank, time, unit = head
+    def read(self, head, data, follows):
+        flags, rank, time, unit = head.flags, head.rank, head.time, head.unit
         self.event += 1
         begins = self.now is None
         self.now = time if begins else max(self.now, time)
@@ -137,9 +138,9 @@ class Replay:
             self.to(self.path(rank), gap)
         for call in self.stack if begins else ():
             call["began"] = -1  # before the stream
-        self.block = number
+        self.block = head.block
         units, waiting = 0, []
-        for token, operand, _ in tokens(data):
+        for token, operand in tokens(data):
             if token != 3:
                 waiting.append((token, operand))
                 continue
@@ -169,15 +170,12 @@ class Replay:
                 self.begin(self.children[here][token - (136 if token >= 136 else 8)])
 
 
-def replayed(pieces, parents):
-    """A stream's replay. pieces: {block: {offset: (head, bytes)}}; parents: ranks by rank, from 1."""
+def replayed(blocks, parents):
+    """A stream's replay. blocks: their heads and tokens; parents: ranks by rank, from 1."""
     replay, before = Replay(parents), None
-    for block, parts in sorted(pieces.items()):
-        data = b""
-        while len(data) in parts:
-            data += parts[len(data)][1]
-        replay.read(block, parts[0][0], data, before is not None and block == before + 1)
-        before = block
+    for head, data in blocks:
+        replay.read(head, data, before is not None and head.block == before + 1)
+        before = head.block
     return replay
 
 

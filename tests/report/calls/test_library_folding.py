@@ -1,11 +1,7 @@
 """Libraries in the call tree: what one line stands for, that its figures are exact, and where nothing is folded."""
 
-import json
 import re
-from functools import partial
-from pathlib import Path
 
-import children
 import pytest
 
 from seismo.model import Builder
@@ -245,62 +241,6 @@ def test_recursion_through_a_library_ends(report):
     shown = rows(report(recording, 120, functions=False))
     assert shown[:2] == ["app:f  app.py:1", "flask.app:g  app.py:1"], "a frame alone is no fold"
     assert len(shown) <= 45
-
-
-SERVER = '''
-"""A service of the standard library alone, and its client."""
-import http.server
-import threading
-import urllib.request
-
-
-class Handler(http.server.BaseHTTPRequestHandler):
-    def do_GET(self):
-        body = page(self.path)
-        self.send_response(200)
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *words):
-        pass
-
-
-def page(path):
-    return "".join(row(number) for number in range(20_000)).encode()
-
-
-def row(number):
-    return f"{number}: {price(number)}"
-
-
-def price(number):
-    return number * 7 % 1000 / 100
-
-
-server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-threading.Thread(target=server.serve_forever).start()
-for _ in range(20):
-    urllib.request.urlopen(f"http://127.0.0.1:{server.server_port}/").read()
-server.shutdown()
-server.server_close()
-'''
-
-
-def test_a_web_request_reads_in_fifteen_lines(tmp_path):
-    Path(tmp_path, "serve.py").write_text(SERVER)
-    run = partial(children.seismo, cwd=tmp_path, COLUMNS="120")
-    run("profile", "-q", "-o", "serve.seismo", "serve.py")
-    lines = run("report", "serve.seismo", "--tree").stdout.splitlines()
-    text = "\n".join(lines)
-    assert re.search(r"paths of threading(, socketserver)?(,| and)", text), text
-    request = next(number for number, line in enumerate(lines) if "__main__:Handler.do_GET" in line)
-    end = next((number for number, line in enumerate(lines) if number > request and "  … " in line[:4]), len(lines))
-    assert any("__main__:price" in line for line in lines[request:end])
-    assert end - request <= 15, text
-    assert "socketserver:ThreadingMixIn.process_request_thread" not in text
-    opened = run("report", "serve.seismo", "--tree", "--libraries").stdout
-    assert "socketserver:ThreadingMixIn.process_request_thread" in opened
-    assert json.loads(run("info", "--json", "serve.seismo").stdout)["calls"] > 20_000 * 20
 
 
 def test_a_deep_stack_of_own_code_and_libraries_is_cut_to_the_lines_there_are(report):

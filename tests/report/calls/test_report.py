@@ -1,8 +1,6 @@
 """The report as its reader sees it."""
 
 import io
-import os
-import pty
 import re
 import time
 
@@ -15,8 +13,8 @@ from seismo.report.calls.functions import chosen_columns
 from seismo.report.calls.sort_orders import in_order, primitive_calls
 from seismo.report.calls.text import View, write_report
 from seismo.report.calls.tree import Limits
-from seismo.report.facts import header, write_notes
-from seismo.report.paper import ColourPaper, Paper, paper_for
+from seismo.report.facts import header
+from seismo.report.paper import Paper
 from seismo.report.shown_functions import Modules
 from seismo.report.words import Signs, cells
 
@@ -59,57 +57,12 @@ def test_no_line_is_wider_than_the_paper(json_tool, report, width):
     assert max(map(cells, report(json_tool, width))) <= width
 
 
-def test_colour_changes_no_character(json_tool, report):
-    out = io.StringIO()
-    paper = ColourPaper(out, 80, Signs())
-    write_report(paper, json_tool, View())
-    write_notes(paper, header(json_tool, paper.signs))
-    coloured = out.getvalue()
-    assert "\x1b[" in coloured
-    assert [line.rstrip() for line in re.sub(r"\x1b\[[0-9;]*m", "", coloured).splitlines()] == report(json_tool)
-
-
-def test_a_terminal_gets_colour_and_a_pipe_does_not(monkeypatch):
-    for name in ("NO_COLOR", "FORCE_COLOR"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("TERM", "xterm-256color")
-    leader, follower = pty.openpty()
-    reader, writer = os.pipe()
-    with os.fdopen(follower, "w", encoding="utf-8") as terminal, os.fdopen(writer, "w", encoding="utf-8") as pipe:
-        assert isinstance(paper_for(terminal), ColourPaper)
-        assert type(paper_for(terminal, "never")) is Paper
-        assert type(paper_for(pipe, "always")) is ColourPaper
-        assert type(paper_for(pipe)) is Paper
-        monkeypatch.setenv("FORCE_COLOR", "1")
-        assert isinstance(paper_for(pipe), ColourPaper)
-        monkeypatch.setenv("NO_COLOR", "1")
-        assert type(paper_for(terminal)) is Paper
-        assert type(paper_for(terminal, "always")) is ColourPaper
-        for name in ("NO_COLOR", "FORCE_COLOR"):
-            monkeypatch.delenv(name)
-        monkeypatch.setenv("TERM", "dumb")
-        assert type(paper_for(terminal)) is Paper
-    os.close(leader)
-    os.close(reader)
-
-
 def test_an_empty_recording(report):
     lines = report(Builder().build({}))
     assert "calls     0 calls of 0 functions on 0 paths" in lines
     assert section(lines, "Functions by own time") == ["  none"]
     assert section(lines, "Call tree") == ["  none"]
     assert "lost      nothing" in lines
-
-
-def test_one_function(chain, report):
-    lines = report(chain(["f"]))
-    assert section(lines, "Functions")[1].split() == ["1.00", "ms", "100", "%", "1.00", "ms", "1", "m:f", "m.py:1"]
-    assert section(lines, "Call tree")[1].split() == ["▸", "100", "%", "1.00", "ms", "1", "m:f", "m.py:1"]
-
-
-def test_a_function_that_took_no_time(chain, report):
-    lines = report(chain(["f"], own_ns=0))
-    assert section(lines, "Functions")[1].split() == ["0", "0", "1", "m:f", "m.py:1"]
 
 
 @pytest.fixture(scope="module")

@@ -17,7 +17,7 @@ from seismo.report.objects.group_descriptions import median, one_digit, rough_du
 from seismo.report.objects.leak_descriptions import each
 from seismo.report.objects.story import ObjectsView
 from seismo.report.objects.text import write_report
-from seismo.report.paper import ColourPaper, Paper
+from seismo.report.paper import Paper
 from seismo.report.words import Signs, cells, line_and_type, size, sparkline
 
 HOSTILE = "</script><script>alert(1)</script>\x1b[31m\n\u202e"
@@ -292,13 +292,6 @@ def test_no_line_is_wider_than_the_paper(leaking, with_paths, tmp_path, width, p
         assert max(map(cells, lines)) <= width
         assert all(line.isprintable() for line in lines)
         assert not plain or all(line.isascii() for line in lines if "['…']" not in line and "[…]" not in line)
-
-
-def test_colour_changes_no_character(leaking):
-    out = io.StringIO()
-    write_report(ColourPaper(out, 80, Signs()), leaking, ObjectsView())
-    assert "\x1b[" in out.getvalue()
-    assert [line.rstrip() for line in re.sub(r"\x1b\[[0-9;]*m", "", out.getvalue()).splitlines()] == told(leaking, 80)
 
 
 def test_a_source_that_changed_is_not_shown(tmp_path):

@@ -28,11 +28,13 @@ def early():
 """
 
 
+def sites(program, *arguments):
+    return run(SITES + program, *arguments)
+
+
 def test_places_that_call_types():
     """They have nothing to tell: what the type calls is told of itself, and counted exactly."""
-    out = run(
-        SITES
-        + """
+    out = sites("""
 class Thing:
     def __init__(self, n): self.n = abs(n)
 def make():
@@ -42,30 +44,24 @@ make()
 _core.stop()
 recorded = image()
 print(recorded.calls()["Thing.__init__"], recorded.losses["sites-off"], recorded.calls(C)["abs"] < 2000)
-"""
-    )
+""")
     assert out == "2000 3 True\n"
 
 
 def test_every_recording_knows_its_callees():
-    out = run(
-        SITES
-        + """
+    out = sites("""
 for _ in range(3):
     auto()
     often()
     _core.stop()
     recorded = image()
     print(recorded.calls()["measure"], 8 <= recorded.calls(C)["len"] < 2000, bounds(recorded, "len"), recorded.losses)
-"""
-    )
+""")
     assert out == "2000 True [('measure', True)] {'sites-off': 2}\n" * 3  # and often's calls of measure
 
 
 def test_a_recording_after_one_of_another_kind_knows_its_callees():
-    out = run(
-        SITES
-        + """
+    out = sites("""
 auto()
 often()
 _core.stop()
@@ -74,15 +70,12 @@ often()
 _core.stop()
 recorded = image()
 print(recorded.calls(C)["len"], bounds(recorded, "len"), recorded.losses)
-"""
-    )
+""")
     assert out == "2000 [('measure', False)] {}\n"
 
 
 def test_a_forked_child_knows_its_callees():
-    out = run(
-        SITES
-        + """
+    out = sites("""
 auto()
 often()
 child = os.fork()
@@ -93,16 +86,13 @@ _core.stop()
 recorded = image()
 if child != 0: os.waitpid(child, 0)
 print(recorded.calls()["measure"], 8 <= recorded.calls(C)["len"] < 2000, recorded.losses, flush=True)
-"""
-    )
+""")
     assert out == "2000 True {'sites-off': 2}\n" * 2
 
 
 def test_only_calls_that_can_be_missing_are_marked():
     """Not those from elsewhere, not those of other functions, not on a path that was not taken again."""
-    out = run(
-        SITES
-        + """
+    out = sites("""
 def elsewhere():
     return len("abc"), abs(-1)
 auto()
@@ -118,31 +108,25 @@ for root in recorded.forests()["MainThread"]:
     for child in root.walk():
         paths.update({(root.name, node.name): (node.calls, node.flags) for node in child.walk()})
 print(paths["elsewhere", "len"], paths["early", "len"], paths["often", "len"][1])
-"""
-    )
+""")
     assert out == "[('elsewhere', False)]\n(2, 0) (1, 0) 1\n"
 
 
 def test_a_path_that_is_taken_again_is_marked():
-    out = run(
-        SITES
-        + """
+    out = sites("""
 auto()
 early()
 often()
 early()
 _core.stop()
 print(bounds(image(), "len"), image().calls()["measure"])
-"""
-    )
+""")
     assert out == "[('measure', True), ('measure', True)] 2002\n"
 
 
 def test_a_path_that_was_running_is_marked():
     """Its caller goes on after the place was switched off, without being entered again."""
-    out = run(
-        SITES
-        + """
+    out = sites("""
 def loop(n, inner):
     for i in range(n):
         len("abc")
@@ -152,16 +136,14 @@ loop(3, lambda: loop(2000, None))
 _core.stop()
 recorded = image()
 print(bounds(recorded, "len"), recorded.losses)
-"""
-    )
+""")
     assert out == "[('loop', True), ('loop', True)] {'sites-off': 1}\n"
 
 
 def test_marks_reach_a_file_that_had_the_row_before(tmp_path):
     """A row is written again when its count becomes a lower bound, though nothing in it has changed."""
-    out = run(
-        SITES
-        + """
+    out = sites(
+        """
 descriptor = os.open(sys.argv[1], os.O_CREAT | os.O_WRONLY, 0o600)
 auto(fd=descriptor)
 early()
@@ -181,9 +163,7 @@ print(bounds(recorded, "len"))
 
 
 def test_calls_of_python_functions_leave_c_functions_exact():
-    out = run(
-        SITES
-        + """
+    out = sites("""
 def both(i):
     leaf()
     if i % 100 == 0: abs(i)
@@ -192,30 +172,24 @@ for i in range(2000): both(i)
 _core.stop()
 recorded = image()
 print(recorded.calls()["leaf"], recorded.calls(C)["abs"], bounds(recorded, "abs"), recorded.losses)
-"""
-    )
+""")
     assert out == "2000 20 [('both', False)] {'sites-off': 2}\n"
 
 
 def test_left_out_callers_mark_what_they_call():
     """What a function that where= leaves out calls counts for the caller that is kept, and so do its places."""
-    out = run(
-        SITES
-        + """
+    out = sites("""
 import seismo
 with seismo.profile(c_functions="auto", where='c_call or function("often")') as p:
     often()
 rows = {row.qualname: (row.calls < 2000) == bool(row.lower_bound) for row in p.recording.functions}
 print(rows.get("len"), "measure" in rows)
-"""
-    )
+""")
     assert out == "True False\n"
 
 
 def test_the_next_holder_of_the_tool_id_hears_of_every_place():
-    out = run(
-        SITES
-        + """
+    out = sites("""
 auto()
 ours = next(i for i in range(6) if sys.monitoring.get_tool(i) == "seismo")
 often()
@@ -228,16 +202,13 @@ sys.monitoring.set_events(ours, events.CALL)
 early()
 sys.monitoring.set_events(ours, 0)
 print(len in heard)
-"""
-    )
+""")
     assert out == "True\n"
 
 
 def test_other_tools_places_stay_off():
     """Nothing is restarted for our sake."""
-    out = run(
-        SITES
-        + """
+    out = sites("""
 events = sys.monitoring.events
 heard = []
 def once(code, line):
@@ -251,8 +222,7 @@ for _ in range(2):
     often()
     _core.stop()
 print(len(heard))
-"""
-    )
+""")
     assert out == "1\n"
 
 
@@ -280,9 +250,7 @@ print(recorded.losses.get("sites-off", 0) < 10, recorded.calls()["f"]) # those o
 
 def test_a_place_that_long_called_a_slow_c_function_tells_of_it_again():
     """What it calls in between has nothing to tell: that the C function's calls can be missing would not be marked."""
-    out = run(
-        SITES
-        + """
+    out = sites("""
 def python(times, key):
     return times
 def take_turns():
@@ -293,8 +261,7 @@ take_turns()
 _core.stop()
 recorded = image()
 print(recorded.calls()["python"], recorded.calls(C)["max"], bounds(recorded, "max"))
-"""
-    )
+""")
     assert out == "700 720 [('take_turns', False)]\n"
 
 
@@ -304,9 +271,7 @@ def test_places_of_which_nothing_is_to_be_learnt_are_seldom_looked_at(timing):
     Python function is found among them all the same."""
     if not hasattr(_core, "_looks"):
         pytest.skip("needs a build with SEISMO_TESTING")
-    out = run(
-        SITES
-        + f"""
+    out = sites(f"""
 def places(turns):
     for i in range(turns):
         for function in (len, repr, len): function("abc")
@@ -318,6 +283,5 @@ print((_core._looks() - before) / 60_000 < 0.1) # one in 64, with what else stan
 for _ in range(60_000): measure("abc") if _ % 10 == 0 else len("abc")
 _core.stop()
 print(image().losses["sites-off"] >= 1, image().calls()["measure"])
-"""
-    )
+""")
     assert out == "True\nTrue 6000\n"

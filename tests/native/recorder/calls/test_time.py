@@ -1,6 +1,5 @@
 """Time, on a clock that the program itself moves. Each move is a look of the sampler, so that times are exact."""
 
-import functools
 import gc
 import threading
 
@@ -38,53 +37,232 @@ def sums(recorded, name, *columns):
     return [sum(node[column] for node in rows(recorded)[name]) for column in columns]
 
 
-def test_every_call_timed_is_exact(source):
-    def outer(n):
-        tick(10)
-        for i in range(n):
-            inner(i)
-            tick(5)
-
-    def inner(i):
-        tick(i)
-        if i % 3 == 0:
-            deeper()
-            tick(1)
-
-    def deeper():
-        tick(1000)
-
-    start(source, clock="simulated", timing="every")
+EVERY = {"timing": "every"}
+# Of each program: settings, the text, and the time of each function.
+PROGRAMS = {
+    "every call": (
+        EVERY,
+        """
+def outer(n):
+    tick(10)
+    for i in range(n):
+        inner(i)
+        tick(5)
+def inner(i):
+    tick(i)
+    if i % 3 == 0:
+        deeper()
+        tick(1)
+def deeper():
+    tick(1000)
+def main():
     for _ in range(3):
         outer(100)
         tick(7)
-    _core.stop()
-    assert own(image()) == {"outer": 3 * (10 + 500), "inner": 3 * (4950 + 34), "deeper": 3 * 34 * 1000}
-
-
-def test_generators_and_exceptions_timed_exactly(source):
-    def numbers():
-        for i in range(50):
-            tick(3)
-            yield i
+""",
+        {"outer": 3 * (10 + 500), "inner": 3 * (4950 + 34), "deeper": 3 * 34 * 1000, "main": 21},
+    ),
+    "generators and exceptions": (
+        EVERY,
+        """
+def numbers():
+    for i in range(50):
+        tick(3)
+        yield i
+    tick(1)
+def fail():
+    tick(11)
+    raise KeyError
+def main():
+    for _ in numbers():
+        tick(2)
+        try:
+            fail()
+        except KeyError:
+            tick(4)
+""",
+        {"numbers": 151, "fail": 550, "main": 300},
+    ),
+    "snapshots take no time": (
+        EVERY,
+        """
+def f():
+    tick(10)
+    core.snapshot()
+    core.flush()
+    tick(10)
+def main():
+    f()
+    f()
+""",
+        {"f": 40},
+    ),
+    # A frame may stand where another one stood, of the same function or not.
+    "turns at one depth": (
+        {},
+        """
+def one():
+    tick(1)
+def two():
+    tick(10)
+def three():
+    tick(100)
+    one()
+    tick(100)
+def main():
+    for _ in range(1000):
+        one()
+        two()
+        three()
+        one()
+""",
+        {"one": 3000, "two": 10_000, "three": 200_000},
+    ),
+    "generators that take turns": (
+        {},
+        """
+def numbers(n):
+    for i in range(n):
+        tick(3)
+        yield i
+        tick(4)
+def use():
+    tick(1)
+def main():
+    for _ in zip(numbers(1000), numbers(1000), strict=True):
+        tick(2)
+        use()
+""",
+        {"numbers": 2 * 1000 * 7, "use": 1000, "main": 2000},
+    ),
+    "generators that delegate": (
+        {},
+        """
+def inner(n):
+    for i in range(n):
+        tick(5)
+        yield i
+def outer(n):
+    tick(1)
+    yield from inner(n)
+    tick(2)
+def main():
+    for _ in outer(1000):
+        tick(1000)
+""",
+        {"inner": 5000, "outer": 3, "main": 1_000_000},
+    ),
+    "exceptions through mature functions": (
+        {},
+        """
+def fail():
+    tick(1)
+    raise KeyError
+def middle():
+    tick(2)
+    fail()
+def outer():
+    try:
+        middle()
+    except KeyError:
+        tick(4)
+def main():
+    for _ in range(1000):
+        outer()
+""",
+        {"fail": 1000, "middle": 2000, "outer": 4000},
+    ),
+    # The C functions themselves are not recorded, so what is left of their time is their callers'.
+    "C functions that call back": (
+        {},
+        """
+def key(x):
+    tick(1)
+    return -x
+def main():
+    for _ in range(200):
+        sorted([3, 1, 2], key=key)
+        tick(10)
+""",
+        {"key": 600, "main": 2000},
+    ),
+    "C functions": (
+        {"c_functions": "all"},
+        """
+def key(x):
+    tick(2)
+    return x
+def main():
+    for _ in range(1000):
+        max([3], key=tick)  # what C calls is no event
+        max([3], key=key)
         tick(1)
+""",
+        {"max": 3000, "key": 2000, "main": 1000},
+    ),
+    "a function that is left out is its caller's time": (
+        {"where": _core.Filter(parse('call("wanted")').program)},
+        """
+def out():
+    tick(5)
+def wanted():
+    tick(1)
+    out()
+def main():
+    for _ in range(1000):
+        wanted()
+        tick(100)
+""",
+        {"wanted": 6000},
+    ),
+    "a trace": (
+        {"journal": True},
+        """
+def leaf():
+    tick(3)
+def main():
+    for _ in range(1000):
+        leaf()
+        tick(1)
+""",
+        {"leaf": 3000, "main": 1000},
+    ),
+    # What frees an object takes a part of the time of who collects, and is no event.
+    "collections": (
+        {},
+        """
+import functools, gc
+class Garbage:
+    __del__ = staticmethod(functools.partial(tick, 5000))
+def busy(i):
+    tick(20)
+    if i % 50 == 0:
+        gc.collect(0)
+def main():
+    for i in range(2000):
+        if i % 50 == 0:
+            garbage = Garbage()
+            garbage.itself = garbage
+            del garbage
+        busy(i)
+""",
+        {"busy": 2000 * 20 + 40 * 5000},
+    ),
+}
 
-    def fail():
-        tick(11)
-        raise KeyError
 
-    def consume():
-        for _ in numbers():
-            tick(2)
-            try:
-                fail()
-            except KeyError:
-                tick(4)
-
-    start(source, clock="simulated", timing="every")
-    consume()
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_all_of_the_time_is_that_of_who_took_it(source, name):
+    settings, text, expected = PROGRAMS[name]
+    if source == "starts" and settings.keys() & {"where", "journal"}:
+        pytest.skip("it is not used there")
+    names = {"tick": tick, "core": _core, "__name__": "made"}
+    exec(text, names)
+    gc.collect()  # a young generation may be full, and what the collector frees here is not the program's
+    start(source, clock="simulated", **settings)
+    names["main"]()
     _core.stop()
-    assert own(image()) == {"numbers": 151, "fail": 550, "consume": 300}
+    assert own(image()) == expected
 
 
 def test_await_time(source):
@@ -114,20 +292,6 @@ def test_await_time(source):
     assert sum(node["awaits"] for node in nodes) == 10
     assert sum(node["await_ns"] for node in nodes) == 1000
     assert sum(node["timed_ns"] for node in nodes) == 110
-
-
-def test_snapshots_take_no_time(source):
-    def f():
-        tick(10)
-        _core.snapshot()
-        _core.flush()
-        tick(10)
-
-    start(source, clock="simulated", timing="every")
-    f()
-    f()
-    _core.stop()
-    assert own(image()) == {"f": 40}
 
 
 # ---- young functions, and what comes later ----
@@ -186,94 +350,6 @@ def test_long_functions_stay_timed(source):
     assert sums(image(), "long", "entered", "timed_ns", "sampled") == [3 * YOUNG, 3 * YOUNG * 6000, 0]
 
 
-def test_what_takes_turns_at_one_depth(source):
-    """A frame may stand where another one stood, of the same function or not."""
-
-    def one():
-        tick(1)
-
-    def two():
-        tick(10)
-
-    def three():
-        tick(100)
-        one()
-        tick(100)
-
-    def main():
-        for _ in range(1000):
-            one()
-            two()
-            three()
-            one()
-
-    start(source, clock="simulated")
-    main()
-    _core.stop()
-    assert own(image()) == {"one": 3000, "two": 10_000, "three": 200_000}
-
-
-def test_generators_take_turns(source):
-    def numbers(n):
-        for i in range(n):
-            tick(3)
-            yield i
-            tick(4)
-
-    def use():
-        tick(1)
-
-    def main():
-        for _ in zip(numbers(1000), numbers(1000), strict=True):
-            tick(2)
-            use()
-
-    start(source, clock="simulated")
-    main()
-    _core.stop()
-    assert own(image()) == {"numbers": 2 * 1000 * 7, "use": 1000, "main": 2000}
-
-
-def test_generators_that_delegate(source):
-    def inner(n):
-        for i in range(n):
-            tick(5)
-            yield i
-
-    def outer(n):
-        tick(1)
-        yield from inner(n)
-        tick(2)
-
-    start(source, clock="simulated")
-    for _ in outer(1000):
-        tick(1000)
-    _core.stop()
-    assert own(image()) == {"inner": 5000, "outer": 3}
-
-
-def test_exceptions_that_pass_through_mature_functions(source):
-    def fail():
-        tick(1)
-        raise KeyError
-
-    def middle():
-        tick(2)
-        fail()
-
-    def outer():
-        try:
-            middle()
-        except KeyError:
-            tick(4)
-
-    start(source, clock="simulated")
-    for _ in range(1000):
-        outer()
-    _core.stop()
-    assert own(image()) == {"fail": 1000, "middle": 2000, "outer": 4000}
-
-
 def test_recursion(source):
     def fall(n):
         tick(1)
@@ -288,60 +364,6 @@ def test_recursion(source):
     recorded = image()
     assert own(recorded) == {"fall": 50 * (101 + 200)}
     assert sorted(node["timed_ns"] + node["sampled_ns"] for node in rows(recorded)["fall"]) == [50] + 100 * [150]
-
-
-def test_c_functions_that_call_back(source):
-    """The C functions themselves are not recorded, so what is left of their time is their callers'."""
-
-    def key(x):
-        tick(1)
-        return -x
-
-    def main():
-        for _ in range(200):
-            sorted([3, 1, 2], key=key)
-            tick(10)
-
-    start(source, clock="simulated")
-    main()
-    _core.stop()
-    assert own(image()) == {"key": 600, "main": 2000}
-
-
-def test_c_functions_have_times_of_their_own(source):
-    def key(x):
-        tick(2)
-        return x
-
-    def main():
-        for _ in range(1000):
-            max([3], key=tick)  # what C calls is no event
-            max([3], key=key)
-            tick(1)
-
-    start(source, c_functions="all", clock="simulated")
-    main()
-    _core.stop()
-    assert own(image()) == {"max": 3000, "key": 2000, "main": 1000}
-
-
-def test_a_function_that_is_left_out_is_its_callers_time(source):
-    if source == "starts":
-        pytest.skip("it is not used with where=")
-
-    def out():
-        tick(5)
-
-    def wanted():
-        tick(1)
-        out()
-
-    start(source, clock="simulated", where=_core.Filter(parse('call("wanted")').program))
-    for _ in range(1000):
-        wanted()
-        tick(100)
-    _core.stop()
-    assert own(image()) == {"wanted": 6000}
 
 
 def test_two_threads(source):
@@ -376,24 +398,6 @@ def test_two_threads(source):
     assert found[0] >= 799 * 3, "the last turn may come when it has ended"
 
 
-def test_traces_have_the_same_times(source):
-    if source == "starts":
-        pytest.skip("it is not used for traces")
-
-    def leaf():
-        tick(3)
-
-    def main():
-        for _ in range(1000):
-            leaf()
-            tick(1)
-
-    start(source, clock="simulated", journal=True)
-    main()
-    _core.stop()
-    assert own(image()) == {"leaf": 3000, "main": 1000}
-
-
 def test_what_still_runs_is_known(source):
     def inner():
         tick(7)
@@ -411,31 +415,3 @@ def test_what_still_runs_is_known(source):
     _core.stop()
     assert own(taken[0]) == {"outer": 5, "inner": 7}
     assert own(image()) == {"outer": 5, "inner": 8}
-
-
-def test_collections_are_the_time_of_who_collects(source):
-    """What frees an object takes a part of it, and is no event."""
-
-    class Garbage:
-        __del__ = staticmethod(functools.partial(tick, 5000))
-
-        def __init__(self):
-            self.itself = self
-
-    def busy(i):
-        tick(20)
-        if i % 50 == 0:
-            gc.collect(0)
-
-    gc.collect()
-    gc.disable()
-    try:
-        start(source, clock="simulated")
-        for i in range(2000):
-            if i % 50 == 0:
-                Garbage()
-            busy(i)
-        _core.stop()
-    finally:
-        gc.enable()
-    assert own(image()) == {"busy": 2000 * 20 + 40 * 5000}

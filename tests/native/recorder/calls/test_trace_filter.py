@@ -7,10 +7,11 @@ import textwrap
 
 import children
 import pytest
-from journals import left_out, read, recorded, sums
+from journals import read, recorded, sums
 
 import seismo
 from seismo.errors import UsageError
+from seismo.model import read as read_recording
 
 BUSY = """
 import asyncio, contextlib, threading, time
@@ -76,18 +77,17 @@ def run(code, path, *words, **options):
 
 def names(image):
     functions = {row["id"]: row["qualname"] for row in image.tables["functions"]}
-    found = []
-    for stream in image.streams.values():
-        found += [functions[image.nodes[call["node"]]["function"]] for call in stream.calls]
-    return found
+    return [functions[call.function] for stream in image.streams.values() for call in stream]
 
 
 def adds_up(image):
     """No path has more in the journal than in the tree, and what is missing is what was left out."""
-    journal, tree = sums(image.data, image.nodes), recorded(image.nodes)
+    journal, tree = sums(image.data), recorded(image.nodes)
     missing = [[b - a for a, b in zip(*rows, strict=True)] for rows in zip(journal, tree, strict=True)]
     assert all(count >= 0 for row in missing for count in row)
-    assert [sum(column) for column in zip(*missing, strict=True)] == left_out(image.data, image.nodes)
+    assert [sum(column) for column in zip(*missing, strict=True)] == [
+        sum(counts) for counts in read_recording(image.data).calls.sums.left_out
+    ]
 
 
 @pytest.mark.parametrize("words", WAYS, ids=" ".join)
@@ -107,7 +107,7 @@ def test_long_calls_stay_and_short_ones_go(tmp_path):
     image = read(path)
     found = names(image)
     assert found.count("work") == 3
-    blocks = sum(len(stream.calls) for stream in image.streams.values())
+    blocks = sum(map(len, image.streams.values()))
     assert blocks < 1000  # of the 16,000 calls, those that a block ends in, and what is long
     assert found.count("tiny") < 50
     whole = tmp_path / "whole.seismo"
@@ -122,11 +122,11 @@ def test_calls_up_to_a_depth_are_all_there(tmp_path):
     depth = {}
     for node in image.nodes:
         depth[node["id"]] = depth.get(node["parent"], 0) + 1
-    journal, tree = sums(image.data, image.nodes), recorded(image.nodes)
+    journal, tree = sums(image.data), recorded(image.nodes)
     for number, node in enumerate(image.nodes):
         wanted = tree[number] if depth[node["id"]] <= 3 else (0, 0, 0)
         assert journal[number] == wanted
-    assert max(call["depth"] for stream in image.streams.values() for call in stream.calls) == 2
+    assert max(call.depth for stream in image.streams.values() for call in stream) == 2
 
 
 def test_a_call_in_which_the_program_said_something_stays():
@@ -163,13 +163,13 @@ def test_the_time_of_what_stays_is_known_beside_what_is_left_out(tmp_path):
     assert run(code, path, "--min-duration", "1ms").returncode == 0
     image = read(path)
     functions = {row["id"]: row["qualname"] for row in image.tables["functions"]}
-    (stream,) = [stream for stream in image.streams.values() if stream.calls]
-    slow = [call for call in stream.calls if functions[image.nodes[call["node"]]["function"]] == "slow"]
+    (stream,) = image.streams.values()
+    slow = [call for call in stream if functions[call.function] == "slow"]
     assert len(slow) == 5
     for call, following in itertools.pairwise(slow):
-        between = following["start"][0] - call["end"][1]
-        assert call["end"][1] - call["end"][0] < between / 2
-        assert following["start"][1] - following["start"][0] < between / 2
+        between = following.start_ns - call.end_ns
+        assert 0 <= call.end_bound_ns < between / 2
+        assert 0 <= following.start_bound_ns < between / 2
     adds_up(image)
     assert path.stat().st_size < 20_000
 

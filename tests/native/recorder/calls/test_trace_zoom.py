@@ -7,7 +7,8 @@ import textwrap
 import children
 import pytest
 import zoom_decoder
-from journals import levels_of, payloads, recorded, sums
+from chunks import payloads
+from journals import levels_of, recorded, sums
 from recorded import Image
 
 import seismo
@@ -106,7 +107,7 @@ def test_calls_of_folded_paths_are_summed_up_where_they_were(tmp_path):
     assert image.losses["paths-folded"] > 1000
     (levels,) = zoom_decoder.read(payloads(image.data, b"LEVL")).values()
     assert sum(one["calls"] for one in levels[0]) == sum(row["calls"] for row in image.nodes)
-    assert sums(image.data, image.nodes) == recorded(image.nodes)
+    assert sums(image.data) == recorded(image.nodes)
 
 
 def test_short_recordings_have_no_levels(tmp_path):

@@ -70,22 +70,10 @@ def test_each_allocation_fails(options, how):
 def test_with_a_file(tmp_path):
     """The same for what writes: the file stays whole."""
     out = run("""
-path = sys.argv[1]
-problems = 0
-def handle(): return [Thing() for _ in range(5)]
-for n in range(1, 120, 7):
-    fd = os.open(path, os.O_CREAT | os.O_RDWR | os.O_TRUNC)
-    _core._fail_allocation(n, True)
-    try: start(fd=fd, span=calls_of("handle"))
-    except (RuntimeError, MemoryError):
-        _core._fail_allocation(0); os.close(fd); continue
-    kept = handle(); _core.flush(); kept += handle()
-    _core._fail_allocation(0)
-    kept += handle(); _core.flush()
-    _core.stop()
-    os.close(fd)
-    with open(path, "rb") as file: recorded = _core.read(file.read())
-    problems += len(recorded["problems"])
-print(problems)
+from failing import problems_of_files
+kept = []
+def handle(): kept.extend(Thing() for _ in range(5))
+def begin(fd): start(fd=fd, span=calls_of("handle"))
+print(problems_of_files(sys.argv[1], begin, handle, _core.flush, handle, after=range(1, 120, 7)))
     """, str(tmp_path / "r"))  # fmt: skip
     assert out == "0\n"
