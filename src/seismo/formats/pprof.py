@@ -3,8 +3,8 @@
 A sample is a path (the last function first) with a value of each type: calls, resumes, exceptions, awaits, own time,
 time awaited and time waiting. The default type is the time. A function has one location. Its `name` is the displayed
 `module.qualname`, and `system_name` is the word of function_names.py, from which both parts can be read back. Labels on
-each sample name the thread and the process; `lower_bound` marks calls that are a lower bound. Losses are comments of
-the profile.
+each sample name the thread, the process and the host, or, of a dataset, the host and the task; `lower_bound` marks
+calls that are a lower bound. Losses are comments of the profile.
 
 As in collapsed stacks, paths are written whole, so levels beyond MAX_DEPTH are merged under `<deeper>` (collapsed.py).
 The current path is at the end of a buffer that grows towards its start, because the last function comes first. So a
@@ -129,12 +129,17 @@ def _label(strings: Texts, key: str, text: str | None = None, number_: int = 0) 
 
 def _thread_labels(recording: Recording, strings: Texts) -> list[bytes]:
     table = recording.threads
-    return [
-        _label(strings, "thread", escape(title))
-        + _label(strings, "thread_id", number_=native_id)
-        + _label(strings, "pid", number_=pid)
-        for title, native_id, pid in zip(table["name"], table["native_id"], pids(recording), strict=True)
-    ]
+    found = []
+    for title, native_id, pid, more in zip(
+        table["name"], table["native_id"], pids(recording), recording.thread_labels, strict=True
+    ):
+        texts = {"thread": title, **more}
+        numbers_ = {} if recording.threads_are_summed else {"thread_id": native_id, "pid": pid}
+        found.append(
+            b"".join(_label(strings, key, escape(text)) for key, text in texts.items())
+            + b"".join(_label(strings, key, number_=value) for key, value in numbers_.items())
+        )
+    return found
 
 
 def _location(id_: int, line: int) -> bytes:
@@ -315,6 +320,7 @@ FORMAT = Format(
     suffixes=(".pb.gz", ".pprof", ".pb"),
     binary=True,
     counts=True,
+    labels=True,
     writer=_write,
     reader=_read,
     lost=f"errors, kinds of functions, the order of frames beyond {MAX_DEPTH} levels; losses become comments",
