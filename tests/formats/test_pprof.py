@@ -159,28 +159,10 @@ def labelled(profile):
     return found
 
 
-def of_hosts(folder, tasks, workers=()):
-    """A dataset of processes on hosts h0 and h1, each with a task; those of `workers` call in a second thread, too."""
-    pytest.importorskip("duckdb", reason="datasets need DuckDB")
-    pytest.importorskip("pyarrow", reason="datasets need PyArrow")
-    from seismo.dataset import append
-    from seismo.model import Builder
-
-    for number, task in enumerate(tasks):
-        b = Builder()
-        process = b.process(100, host=f"h{number % 2}", start_ns=1 + number)
-        for name in ("MainThread", "w")[: 1 + (number in workers)]:
-            thread = b.thread(process, name, main=name != "w")
-            top = b.node(-1, thread, b.function("m", "run", "m.py", 1), calls=1, own_ns=10)
-            b.node(top, thread, b.function("m", "step", "m.py", 9), calls=10**number, own_ns=5)
-        append(folder, [b.build({"recorder": "calltree"})], {"task": task} if task else {})
-    return folder
-
-
 def test_labels_of_a_dataset_are_its_hosts_and_tasks(tmp_path):
     from seismo.cli.main import main
 
-    of_hosts(tmp_path / "runs", ["a;1", "b", "a;1", ""], workers=[2])
+    samples.of_hosts(tmp_path / "runs", ["a;1", "b", "a;1", ""], workers=[2])
     assert main(["export", str(tmp_path / "runs"), "-o", str(tmp_path / "x.pb.gz")]) == 0
     profile = Profile()
     profile.ParseFromString(gzip.decompress((tmp_path / "x.pb.gz").read_bytes()))
@@ -193,7 +175,7 @@ def test_labels_of_a_dataset_are_its_hosts_and_tasks(tmp_path):
 
 
 def test_a_dataset_of_too_many_paths_is_summed_with_a_comment(tmp_path, monkeypatch):
-    folder = of_hosts(tmp_path / "runs", ["a", "b"])
+    folder = samples.of_hosts(tmp_path / "runs", ["a", "b"])
     from seismo.dataset import Dataset, reduce
 
     monkeypatch.setattr(reduce, "MOST_BY_TASKS", 3)

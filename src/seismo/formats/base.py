@@ -129,7 +129,7 @@ class Format:
         if recording.timeless and self.of and not self.counts:
             raise FormatError(
                 f"{self.name} files hold times, and this recording was made without any",
-                hint="formats that hold calls: collapsed-calls, json, callgrind, pprof, pstats",
+                hint="formats that hold calls: collapsed-calls, json, callgrind, pprof, otlp, pstats",
             )
         weighed = self.weighed.get(kind)
         if weight and (weighed is None or weight not in WEIGHTS):
