@@ -63,6 +63,30 @@ def test_the_parts_add_up_to_all_that_the_slow_have_more(tmp_path):
     assert found.functions[0].slow_own > 5 * found.functions[1].slow_own - found.functions[1].rest_own
 
 
+def test_calls_explain_where_own_times_vary_too_much(tmp_path):
+    """A call takes 100 us, and a look every 2 ms finds it or not: the times of one task say little, its calls do."""
+    b = Builder()
+    for task in range(60):
+        thread = b.thread(b.process(1000 + task, start_ns=task), "main", main=1)
+        slow = task == 7
+        root = b.node(-1, thread, b.function("m", "task", "m.py", 1), calls=1, own_ns=10**6 + slow * 2 * 10**7)
+        decode = b.function("m", "decode", "m.py", 9)
+        b.node(root, thread, decode, calls=30 if slow else 10, own_ns=2 * 10**6 * (task % 2))
+        b.node(root, thread, b.function("m", "other", "m.py", 20), calls=3, own_ns=10**4 * (task % 3))
+    append(tmp_path / "ds", [b.build({"recorder": "calltree"})])
+    with Dataset(tmp_path / "ds") as dataset:
+        functions = {row.qualname: row for row in explain(dataset, "process").functions}
+    assert functions["task"].is_sure
+    assert not functions["task"].is_by_calls
+    decode = functions["decode"]
+    assert (decode.is_sure, decode.is_by_calls, decode.rest_calls) == (True, True, 10)
+    assert decode.part < decode.error
+    assert decode.explained == (decode.by_calls, decode.by_calls_error)
+    assert decode.ratio == pytest.approx(3, rel=0.2)
+    assert not functions["other"].is_sure
+    assert list(functions)[-1] == "other"
+
+
 def test_equal_groups_have_nothing_to_explain(tmp_path):
     b = Builder()
     for pid in range(10):

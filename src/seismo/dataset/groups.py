@@ -7,6 +7,10 @@ the mean of the rest. A function explains of the excess what it has itself beyon
 count by their excess: one slow group among 200 is not diluted by the nearly slow ones. The parts of all functions add
 up to 1. The error of a part is the chance that the rest leaves: how much the function varies there, and the errors of
 its times.
+
+Times of a few groups may be known badly, but calls are counted. So a function has another part, by its calls: those
+beyond its mean over the rest, each at the time of a call over all groups. It counts where the first part is not sure,
+and is at most what the slow groups' times leave possible.
 """
 
 from __future__ import annotations
@@ -24,6 +28,7 @@ if TYPE_CHECKING:
 
 FEWEST = 3  # groups that can be compared
 SLOW = 10  # one of so many is slow
+NEGLIGIBLE = 0.005
 LABEL = "label:"
 BY = {"host": "host", "process": "concat_ws(' ', host, pid, start_ns)", "task": "nullif(task, '')"}
 
@@ -44,7 +49,8 @@ class Spread(NamedTuple):
 class Why(NamedTuple):
     """A function and what it explains of the slow groups' excess: a part of 1, with its error (95 %).
 
-    Calls and own times (ns) are means over the slow groups, weighted by their excess, and over the rest.
+    by_calls: the part that follows from its calls and the time of a call over all groups, with its error. Calls and own
+    times (ns) are means over the slow groups, weighted by their excess, and over the rest.
     """
 
     module: str
@@ -54,6 +60,8 @@ class Why(NamedTuple):
     kind: int
     part: float
     error: float
+    by_calls: float
+    by_calls_error: float
     slow_calls: float
     rest_calls: float
     slow_own: float
@@ -62,8 +70,23 @@ class Why(NamedTuple):
 
     @property
     def is_sure(self) -> bool:
-        """Return True if the part exceeds its error."""
-        return self.part > self.error
+        """Return True if one of the parts exceeds its error; that by calls, if it is not negligible."""
+        return self.part > self.error or self.by_calls > max(self.by_calls_error, NEGLIGIBLE)
+
+    @property
+    def is_by_calls(self) -> bool:
+        """Return True if only the part by calls exceeds its error."""
+        return self.is_sure and self.part <= self.error
+
+    @property
+    def explained(self) -> tuple[float, float]:
+        """Return the part that counts, with its error."""
+        return (self.by_calls, self.by_calls_error) if self.is_by_calls else (self.part, self.error)
+
+    @property
+    def ratio(self) -> float:
+        """Return how many times more often a slow group calls it than one of the rest; infinity if none of these do."""
+        return self.slow_calls / self.rest_calls if self.rest_calls else math.inf
 
 
 class Explanation(NamedTuple):
@@ -166,28 +189,38 @@ def explain(dataset: Dataset, by: str, limit: int = 10) -> Explanation:
         "coalesce(sum(own::double * own) filter (weight is null), 0), "
         "coalesce(sum(calls) filter (weight is null), 0)::double, coalesce(sum(weight * own), 0), "
         "coalesce(sum(weight * calls), 0), coalesce(sum(weight * weight * square), 0), "
-        "coalesce(sum(weight * common), 0), count(weight) from grouped left join slow using (grp) group by function",
+        "coalesce(sum(weight * common), 0), count(weight), "
+        "coalesce(sum(calls::double * calls) filter (weight is null), 0), "
+        "sum(own)::double / nullif(sum(calls), 0), "
+        "sqrt(sum(square) + sum(common) * sum(common)) / nullif(sum(calls), 0) "
+        "from grouped left join slow using (grp) group by function",
         [[name for name, _ in ordered], excess],
     )
-    found = _ranked(rows, excess, count - most)[:limit]
-    names = _named(dataset, [function for function, _ in found])
-    return Explanation(
-        [Why(*names[function], *values) for function, values in found if function in names], ordered, count - most, mean
-    )
+    names = _named(dataset, [row[0] for row in rows])
+    functions = [Why(*names[row[0]], *_parts(row, excess, count - most)) for row in rows if row[0] in names]
+    functions.sort(key=lambda row: (not row.is_sure, -row.explained[0], row[:5]))
+    return Explanation(functions[:limit], ordered, count - most, mean)
 
 
-def _ranked(rows: list[tuple[Any, ...]], excess: list[float], rest: int) -> list[tuple[int, tuple[Any, ...]]]:
-    """Return the functions with the values of Why from `part` on; those that explain most first, sure ones before."""
+def _parts(row: tuple[Any, ...], excess: list[float], rest: int) -> tuple[Any, ...]:
+    """Return the values of Why from `part` on."""
+    _, own, squares, calls, slow_own, slow_calls, error_square, common, groups, call_squares, each, each_error = row
     norm, weights = sum(value * value for value in excess), sum(excess)
-    wide = student(max(1, rest - 1), DOUBT)
-    found = []
-    for function, own, squares, calls, slow_own, slow_calls, error_square, common, groups in rows:
-        mean = own / rest
-        varies = max(0.0, squares / rest - mean * mean) * rest / max(1, rest - 1)
-        part = (slow_own - mean * weights) / norm
-        chance = wide**2 * varies * (norm + weights * weights / rest) + error_square
-        error = math.hypot(math.sqrt(chance), common) / norm
-        of_slow = (slow_calls / weights, calls / rest, slow_own / weights, mean)
-        found.append((function, (part, error, *of_slow, groups)))
-    found.sort(key=lambda row: (row[1][0] <= row[1][1], -row[1][0], row[0]))
-    return found
+    spread_over = student(max(1, rest - 1), DOUBT) ** 2 * (norm + weights * weights / rest)
+
+    def beyond(slow: float, total: float, squared: float) -> tuple[float, float]:
+        """Return what the slow have beyond the mean of the rest, and the square of its chance."""
+        mean = total / rest
+        varies = max(0.0, squared / rest - mean * mean) * rest / max(1, rest - 1)
+        return slow - mean * weights, varies * spread_over
+
+    more, chance = beyond(slow_own, own, squares)
+    more_calls, calls_chance = beyond(slow_calls, calls, call_squares)
+    each, each_error = each or 0.0, each_error or 0.0
+    by_times = more / norm, math.hypot(math.sqrt(chance + error_square), common) / norm
+    possible = more + math.hypot(math.sqrt(error_square), common)
+    by_calls = (
+        min(more_calls * each, possible) / norm,
+        math.hypot(math.sqrt(calls_chance) * each, more_calls * each_error) / norm,
+    )
+    return (*by_times, *by_calls, slow_calls / weights, calls / rest, slow_own / weights, own / rest, groups)
