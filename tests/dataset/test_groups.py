@@ -112,6 +112,23 @@ def test_a_spread_counts_groups_without_the_function_as_0(tmp_path):
             assert (rare.groups, rare.own, rare.calls) == (1, (0, 0, 50, 50), (0, 0, 7, 7))
 
 
+def test_functions_of_two_versions_are_one_where_asked(tmp_path):
+    for group in range(4):
+        b = Builder()
+        thread = b.thread(b.process(group, start_ns=group), "main", main=1)
+        b.node(-1, thread, b.function("m", "decode", "m.py", 10 + group % 2), calls=5, own_ns=100 + group)
+        b.node(-1, thread, b.function("n", "decode", "n.py", 10), calls=1, own_ns=1)
+        append(tmp_path / "ds", [b.build({"recorder": "calltree"})], {"version": str(group % 2)})
+    with Dataset(tmp_path / "ds") as dataset:
+        rows = [(row.line, row.groups, row.calls) for row in spread(dataset, "process")[1] if row.module == "m"]
+        assert sorted(rows) == [(10, 2, (0, 0, 5, 5)), (11, 2, (0, 0, 5, 5))]
+        count, (first, second) = spread(dataset, "process", by_name=True)
+        assert (count, first.groups, first.own, first.calls) == (4, 4, (100, 101, 103, 103), (5, 5, 5, 5))
+        assert (second.module, second.groups) == ("n", 4)
+        why = explain(dataset, "process", by_name=True)
+        assert [row.rest_calls for row in why.functions if row.module == "m"] == [5]
+
+
 def test_what_cannot_be_a_group(make, tmp_path):
     append(tmp_path / "ds", [make(seed) for seed in range(3)], {"version": "1"})
     with Dataset(tmp_path / "ds") as dataset:

@@ -201,8 +201,8 @@ def report_groups(args: Namespace) -> int:
     paper = paper_for(sys.stdout, args.color)
     with Dataset(args.file, attempts=attempts(args, args.file)) as dataset:
         progress.begin("comparing groups")
-        count, rows = spread(dataset, args.by, limit)
-        why = explain(dataset, args.by, limit)
+        count, rows = spread(dataset, args.by, limit, by_name=args.by_name)
+        why = explain(dataset, args.by, limit, by_name=args.by_name)
         say_problems(dataset)
     what = {"host": "hosts", "process": "processes", "task": "tasks"}.get(args.by, f"values of {args.by}")
     paper.line(

@@ -101,7 +101,7 @@ class Explanation(NamedTuple):
     mean: float
 
 
-def _grouped(by: str) -> str:
+def _grouped(by: str, by_name: bool = False) -> str:
     """Return SQL that defines `grouped` (a row by group and function) and `groups` (a row by group).
 
     Raise UsageError for a word that is none.
@@ -110,10 +110,15 @@ def _grouped(by: str) -> str:
         words = [*BY, f"{LABEL}NAME"]
         raise UsageError(f"--by cannot be {by!a}", hint=did_you_mean(by, words) + f"use one of {', '.join(words)}")
     of = BY.get(by) or f"labels[{quoted(clean(by.removeprefix(LABEL)))}]"
+    rows = "calls_by_function"
+    if by_name:
+        one = "min(function) over (partition by kind, module, qualname, file)"
+        same = f"(select function as its, {one} as one from functions) on function = its"
+        rows = f"(select * replace (coalesce(one, function) as function) from calls_by_function left join {same})"
     return (
         f"with of as (select process, {of} as grp from processes), "
         "grouped as (select grp, function, sum(calls) as calls, sum(own_ns) as own, sum(own_square::double) as square, "
-        "sum(own_distortion::double) as common from calls_by_function join of using (process) "
+        f"sum(own_distortion::double) as common from {rows} join of using (process) "
         "where grp is not null group by grp, function), "
         "groups as (select grp, sum(own)::double as own from grouped group by grp) "
     )
@@ -139,15 +144,17 @@ def _count(dataset: Dataset, by: str) -> int:
     return count
 
 
-def spread(dataset: Dataset, by: str, limit: int = 20) -> tuple[int, list[Spread]]:
+def spread(dataset: Dataset, by: str, limit: int = 20, *, by_name: bool = False) -> tuple[int, list[Spread]]:
     """Return the number of groups, and how the functions with most own time spread over them.
 
-    by: host, process, task or label:NAME. Raise UsageError for another word, or for fewer than three groups.
+    by: host, process, task or label:NAME. by_name: functions of the same name and file are one, whatever their lines,
+    as in two versions of the code. Raise UsageError for another word, or for fewer than three groups.
     """
     count = _count(dataset, by)
     rows = dataset.rows(
-        f"{_grouped(by)}, top as (select function from grouped group by function order by sum(own) desc, function "
-        "limit ?) select function, count(*), list(own::double order by own), list(calls::bigint order by calls), "
+        f"{_grouped(by, by_name)}, top as (select function from grouped group by function "
+        "order by sum(own) desc, function limit ?) "
+        "select function, count(*), list(own::double order by own), list(calls::bigint order by calls), "
         "sum(own) as whole from grouped where function in (from top) group by function order by whole desc, function",
         [limit],
     )
@@ -172,8 +179,8 @@ def _ranks(values: list[Any], count: int) -> tuple[Any, Any, Any, Any]:
     return at(0), at(0.5), at(0.95), at(1)
 
 
-def explain(dataset: Dataset, by: str, limit: int = 10) -> Explanation:
-    """Return which functions explain that the slow groups are slow. by: as in spread(), which raises the same."""
+def explain(dataset: Dataset, by: str, limit: int = 10, *, by_name: bool = False) -> Explanation:
+    """Return which functions explain that the slow groups are slow. by, by_name: as spread() takes, and it raises."""
     count = _count(dataset, by)
     most = max(1, count // SLOW)
     ordered = dataset.rows(f"{_grouped(by)} select grp, own from groups order by own desc, grp limit ?", [most])
@@ -184,7 +191,7 @@ def explain(dataset: Dataset, by: str, limit: int = 10) -> Explanation:
     if norm <= 0:
         return Explanation([], ordered, count - most, mean)
     rows = dataset.rows(
-        f"{_grouped(by)}, slow as (select unnest(?::varchar[]) as grp, unnest(?::double[]) as weight) "
+        f"{_grouped(by, by_name)}, slow as (select unnest(?::varchar[]) as grp, unnest(?::double[]) as weight) "
         "select function, coalesce(sum(own) filter (weight is null), 0)::double, "
         "coalesce(sum(own::double * own) filter (weight is null), 0), "
         "coalesce(sum(calls) filter (weight is null), 0)::double, coalesce(sum(weight * own), 0), "
