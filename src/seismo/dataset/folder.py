@@ -312,7 +312,7 @@ class Dataset:
     def read(self, recording: str | None = None, *, by_tasks: bool = False) -> Recording:
         """Return the sum of all recordings, or the given one, as a recording with the distinct paths only.
 
-        by_tasks: keep hosts and tasks apart, as `Recording.thread_labels` names them, unless they have too many paths.
+        by_tasks: keep the paths of each host and task, named by `Recording.thread_labels`, unless these are too many.
         Raise RecordingError if they are of different kinds.
         """
         from seismo.dataset.reduce import reduced

@@ -139,7 +139,7 @@ def merged_meta(entries: Sequence[Entry]) -> tuple[str, dict[str, Any]]:
 class _Reduction:
     """The tables of the sum of the recordings that the dataset's views show.
 
-    labels: of threads, if hosts and tasks are apart.
+    labels: of threads, if there is one for each host and task.
     """
 
     def __init__(self, dataset: Dataset, by_tasks: bool) -> None:
@@ -202,7 +202,7 @@ class _Reduction:
     def _paths(self) -> tuple[Any, list[tuple[Any, ...]]]:
         """Return the distinct paths of each key with their sums, parents first, and their keys.
 
-        A key is (main,): true for main threads, false for others. With hosts and tasks apart, it is of _BY_TASKS.
+        A key is (main,): true for main threads, false for others. With by_tasks, it has the columns _BY_TASKS.
         """
         progress.begin("adding up calls")
         names = _BY_TASKS if self._by_tasks else ("main",)

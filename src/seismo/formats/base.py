@@ -76,7 +76,7 @@ class Format:
     lists_losses: True if the file lists the losses of the recording
     of_traces: True if it requires a trace, because it holds events in time
     most_calls: the most calls of a trace that are written, from its start, or 0 if it holds no calls in time
-    labels: True if it labels call paths with their host and task, which are apart then in a dataset
+    labels: True if it labels call paths with host and task, so that a dataset is read with those of each
     counts: True if it holds numbers of calls, and so supports recordings without times
     all_times: True if it holds wall times together with their waiting part
     """
