@@ -63,13 +63,13 @@ test: $(VENV)/.ready  ## the tests on the machine's python3, but what is left to
 	$(PYTEST) -q -n $(WORKERS) --timeout 300 -m "not timing$(if $(filter tests,$(T)), and not matrix)" $(T)
 	$(PYTEST) -q --timeout 300 -m timing $(if $(filter tests,$(T)),$(TIMED),$(T)) || [ $$? -eq 5 ]
 
-# Dask, Spark and Ray, beside what is in the other environment. PySpark is a large source distribution, which pip builds.
+# Dask, Spark, Ray, joblib and Celery, beside what is in the other environment. PySpark is a large source distribution, which pip builds.
 .venv-engines/.ready: $(VENV)/.ready
 	rm -rf .venv-engines
 	$(PYTHON) -m venv .venv-engines
 	$(BIN)/python -c 'import sysconfig; print("import site; site.addsitedir(%r)" % sysconfig.get_path("purelib"))' \
 	  >"$$(.venv-engines/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/base.pth"
-	$(BIN)/python tools/requirements.py dask spark ray >.venv-engines/requirements.txt
+	$(BIN)/python tools/requirements.py dask spark ray queues >.venv-engines/requirements.txt
 	.venv-engines/bin/python -m pip install -q --disable-pip-version-check -r .venv-engines/requirements.txt
 	@touch $@
 

@@ -169,6 +169,53 @@ def test_report_by_groups_names_functions_and_escapes_names(seismo, tmp_path):
     assert "whose name is not UTF-8" in seismo("report", "d\udc80")[2]
 
 
+def test_a_function_that_moved_is_compared_with_itself_by_label_and_by_name(seismo, tmp_path):
+    for number, line in enumerate((10, 10, 14, 14)):
+        b = Builder()
+        thread = b.thread(b.process(number, start_ns=number + 1), "main", main=1)
+        b.node(-1, thread, b.function("m", "decode", "m.py", line), calls=10 + line, own_ns=10**6)
+        b.build({"recorder": "calltree"}).save(tmp_path / f"{number}.seismo")
+        words = (f"{number}.seismo", "-f", "dataset", "-o", "ds", "--label", f"version={line}")
+        assert seismo("export", *words)[0] == 0
+    text = seismo("diff", "ds", "--by", "label=version")[1]
+    assert "New functions: none" in text
+    assert "m:decode" in text.partition("Changed in calls")[2].partition("New functions")[0]
+    for more, lines in (((), ["10", "14"]), (("--by-name",), ["10"])):
+        text = seismo("report", "ds", "--by", "process", *more)[1].partition("What explains")[0]
+        found = [line.rpartition("m.py:")[2] for line in text.splitlines() if "m:decode" in line]
+        assert sorted(found) == lines or (more and found in (["10"], ["14"]))
+    status, _, errors = seismo("report", "0.seismo", "--by-name")
+    assert (status, "--by-name applies to the groups of a dataset" in errors) == (2, True)
+
+
+def test_hostile_labels_and_names_of_tasks_are_harmless_wherever_they_are_shown(seismo, tmp_path):
+    hostile = "</script><script>alert(1)</script>\x1b[31m\u202e';--"
+    for task in range(3):
+        b = Builder()
+        thread = b.thread(b.process(task, start_ns=task + 1, host=hostile), hostile, main=1)
+        b.node(-1, thread, b.function("m", "f", "m.py", 1), calls=1, own_ns=10**6 * (task + 1))
+        b.build({"recorder": "calltree"}).save(tmp_path / f"{task}.seismo")
+        labels = ("--label", f"task={hostile}{task}", "--label", f"{hostile}={hostile}{task % 2}")
+        assert seismo("export", f"{task}.seismo", "-f", "dataset", "-o", "ds", *labels)[0] == 0
+    for words in (
+        ("report", "ds"),
+        ("info", "ds"),
+        ("report", "ds", "--by", "task"),
+        ("report", "ds", "--by", f"label:{hostile}x"),
+        ("diff", "ds", "--by", f"label={hostile}"),
+        ("query", "ds", "select task, labels from processes"),
+        ("report", "ds", "--html", "page.html"),
+        ("export", "ds", "-f", "collapsed"),
+    ):
+        status, *texts = seismo(*words)
+        assert status == (2 if words[-1].endswith("x") else 0), texts
+        text = "".join(texts)
+        assert not {"\x1b", "\u202e"} & set(text), words
+    page = (tmp_path / "page.html").read_text()
+    assert "alert(1)</script>" not in page
+    assert not {"\x1b", "\u202e"} & set(page)
+
+
 def test_mistakes_of_export(seismo, files, folder):
     for words, problem in (
         ((files[0], "-f", "dataset"), "the folder of the dataset is not named"),

@@ -2,6 +2,7 @@
 
 import json
 
+import chunks
 import pytest
 
 from seismo.errors import RecordingError
@@ -165,3 +166,17 @@ def test_recordings_that_cannot_be_read_are_left_out(make, tmp_path):
     assert "cannot be opened" in none.remark
     with Dataset(tmp_path / "ds") as dataset:
         assert "truncated" in {row.kind for row in dataset.read().losses}
+
+
+def test_a_recording_of_version_1_counts_exactly_and_its_times_are_marked(make, tmp_path):
+    columns = {1: [-1], 4: [20_000], 5: [3], 6: [2], 7: [64], 8: [6_400]}  # parent, calls, resumes, exceptions, timed
+    tables = ((0, {1: [77]}), (1, {9: [2_000_000], 8: [1]}), (2, {0: [0], 5: [1]}), (3, columns))
+    old = b"".join(chunks.table(number, 1, found) for number, found in tables)
+    (tmp_path / "old.seismo").write_bytes(b"\x8fseismo\n\x01\0\0\0\0\0\0\0" + old)
+    found = append(tmp_path / "ds", [tmp_path / "old.seismo", make(1)])
+    assert [one.added for one in found] == [True, True]
+    with Dataset(tmp_path / "ds") as dataset:
+        whole = dataset.read()
+        assert dataset.problems == []
+    assert sum(whole.functions["calls"]) == 20_000 + sum(make(1).functions["calls"])
+    assert "older-times" in {row.kind for row in whole.losses}

@@ -63,6 +63,30 @@ def test_the_parts_add_up_to_all_that_the_slow_have_more(tmp_path):
     assert found.functions[0].slow_own > 5 * found.functions[1].slow_own - found.functions[1].rest_own
 
 
+def test_calls_explain_where_own_times_vary_too_much(tmp_path):
+    """A call takes 100 us, and a look every 2 ms finds it or not: the times of one task say little, its calls do."""
+    b = Builder()
+    for task in range(60):
+        thread = b.thread(b.process(1000 + task, start_ns=task), "main", main=1)
+        slow = task == 7
+        root = b.node(-1, thread, b.function("m", "task", "m.py", 1), calls=1, own_ns=10**6 + slow * 2 * 10**7)
+        decode = b.function("m", "decode", "m.py", 9)
+        b.node(root, thread, decode, calls=30 if slow else 10, own_ns=2 * 10**6 * (task % 2))
+        b.node(root, thread, b.function("m", "other", "m.py", 20), calls=3, own_ns=10**4 * (task % 3))
+    append(tmp_path / "ds", [b.build({"recorder": "calltree"})])
+    with Dataset(tmp_path / "ds") as dataset:
+        functions = {row.qualname: row for row in explain(dataset, "process").functions}
+    assert functions["task"].is_sure
+    assert not functions["task"].is_by_calls
+    decode = functions["decode"]
+    assert (decode.is_sure, decode.is_by_calls, decode.rest_calls) == (True, True, 10)
+    assert decode.part < decode.error
+    assert decode.explained == (decode.by_calls, decode.by_calls_error)
+    assert decode.ratio == pytest.approx(3, rel=0.2)
+    assert not functions["other"].is_sure
+    assert list(functions)[-1] == "other"
+
+
 def test_equal_groups_have_nothing_to_explain(tmp_path):
     b = Builder()
     for pid in range(10):
@@ -86,6 +110,23 @@ def test_a_spread_counts_groups_without_the_function_as_0(tmp_path):
             count, (often, rare) = spread(dataset, by)
             assert (count, often.own, often.calls) == (4, (100, 200, 400, 400), (1, 2, 4, 4))
             assert (rare.groups, rare.own, rare.calls) == (1, (0, 0, 50, 50), (0, 0, 7, 7))
+
+
+def test_functions_of_two_versions_are_one_where_asked(tmp_path):
+    for group in range(4):
+        b = Builder()
+        thread = b.thread(b.process(group, start_ns=group), "main", main=1)
+        b.node(-1, thread, b.function("m", "decode", "m.py", 10 + group % 2), calls=5, own_ns=100 + group)
+        b.node(-1, thread, b.function("n", "decode", "n.py", 10), calls=1, own_ns=1)
+        append(tmp_path / "ds", [b.build({"recorder": "calltree"})], {"version": str(group % 2)})
+    with Dataset(tmp_path / "ds") as dataset:
+        rows = [(row.line, row.groups, row.calls) for row in spread(dataset, "process")[1] if row.module == "m"]
+        assert sorted(rows) == [(10, 2, (0, 0, 5, 5)), (11, 2, (0, 0, 5, 5))]
+        count, (first, second) = spread(dataset, "process", by_name=True)
+        assert (count, first.groups, first.own, first.calls) == (4, 4, (100, 101, 103, 103), (5, 5, 5, 5))
+        assert (second.module, second.groups) == ("n", 4)
+        why = explain(dataset, "process", by_name=True)
+        assert [row.rest_calls for row in why.functions if row.module == "m"] == [5]
 
 
 def test_what_cannot_be_a_group(make, tmp_path):

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 
 import pytest
 
@@ -140,6 +141,37 @@ def test_workers_that_do_not_share_the_folder_send_their_files(client, tmp_path,
     with Dataset(tmp_path / "runs") as dataset:
         assert calls(dataset)["leaf"] == sum(range(20))
     assert len(set(sent)) == 2
+
+
+def without_seismo():
+    for name in [name for name in sys.modules if name.partition(".")[0] == "seismo"]:
+        del sys.modules[name]
+    sys.modules["seismo"] = None  # importing it fails
+
+
+def plugins(dask_worker):
+    return list(dask_worker.plugins)
+
+
+def test_a_worker_without_seismo_is_named_and_the_others_are_recorded(client, tmp_path):
+    first, second = client.scheduler_info()["workers"]
+    before = client.run(plugins)
+    client.run(without_seismo, workers=[first])
+    recorded = seismo.dask(client, tmp_path / "runs")
+    with pytest.warns(RuntimeWarning, match=rf"1 of 2 workers cannot record \({first}\).*will not be in the dataset"):
+        recorded.__enter__()
+    client.gather(client.map(len, ["a"] * 5, workers=[first], pure=False))
+    client.gather(client.map(work, range(20), workers=[second]))
+    recorded.__exit__(None, None, None)
+    assert client.run(plugins) == before
+    with Dataset(tmp_path / "runs") as dataset:
+        assert calls(dataset)["leaf"] == sum(range(20))
+        assert len(dataset.rows("select * from processes where task <> ''")) == 20
+    client.run(without_seismo, workers=[second])
+    with pytest.warns(RuntimeWarning, match="no worker has written"), pytest.raises(UsageError, match="no worker can"):
+        seismo.dask(client, tmp_path / "none").__enter__()
+    assert client.run(plugins) == before
+    assert client.submit(len, "ab").result() == 2
 
 
 def test_an_asynchronous_client_is_refused(tmp_path):

@@ -133,6 +133,23 @@ def idle():
     return b.build()
 
 
+def of_hosts(folder, tasks, workers=()):
+    """A dataset of processes on hosts h0 and h1, each with a task; those of `workers` call in a second thread, too."""
+    pytest.importorskip("duckdb", reason="datasets need DuckDB")
+    pytest.importorskip("pyarrow", reason="datasets need PyArrow")
+    from seismo.dataset import append
+
+    for number, task in enumerate(tasks):
+        b = Builder()
+        process = b.process(100, host=f"h{number % 2}", start_ns=1 + number)
+        for name in ("MainThread", "w")[: 1 + (number in workers)]:
+            thread = b.thread(process, name, main=name != "w")
+            top = b.node(-1, thread, b.function("m", "run", "m.py", 1), calls=1, own_ns=10)
+            b.node(top, thread, b.function("m", "step", "m.py", 9), calls=10**number, own_ns=5)
+        append(folder, [b.build({"recorder": "calltree"})], {"task": task} if task else {})
+    return folder
+
+
 texts = st.text(
     alphabet=st.one_of(
         st.sampled_from(";:()<>%/\\. \n\r\x1b\x00\ud800\u202e#'\"2B=*+-"),

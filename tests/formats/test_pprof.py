@@ -141,10 +141,53 @@ def test_labels_name_thread_process_and_lower_bounds():
     found = set()
     for sample in profile.sample:
         labels = {text[label.key]: text[label.str] if label.str else label.num for label in sample.label}
-        found.add((labels["pid"], labels["thread_id"], labels["thread"]))
+        found.add((labels.get("host"), labels["pid"], labels["thread_id"], labels["thread"]))
         is_len = len(sample.location_id) == 8 and sample.value[0] == 5
         assert ("lower_bound" in labels) == is_len
-    assert found == {(77, 77, "MainThread"), (77, 79, "worker%3B1"), (78, 78, "MainThread")}
+    assert found == {("box", 77, 77, "MainThread"), ("box", 77, 79, "worker%3B1"), (None, 78, 78, "MainThread")}
+
+
+def labelled(profile):
+    """{(host, task, name of the thread): calls}"""
+    text = profile.string_table
+    found = {}
+    for sample in profile.sample:
+        labels = {text[label.key]: text[label.str] for label in sample.label if label.str}
+        assert not {"pid", "thread_id"} & {text[label.key] for label in sample.label}
+        key = labels.get("host"), labels.get("task"), labels["thread"]
+        found[key] = found.get(key, 0) + sample.value[0]
+    return found
+
+
+def test_labels_of_a_dataset_are_its_hosts_and_tasks(tmp_path):
+    from seismo.cli.main import main
+
+    samples.of_hosts(tmp_path / "runs", ["a;1", "b", "a;1", ""], workers=[2])
+    assert main(["export", str(tmp_path / "runs"), "-o", str(tmp_path / "x.pb.gz")]) == 0
+    profile = Profile()
+    profile.ParseFromString(gzip.decompress((tmp_path / "x.pb.gz").read_bytes()))
+    assert labelled(checked(profile)) == {
+        ("h0", "a%3B1", "MainThread"): 1 + 1 + 1 + 100,
+        ("h0", "a%3B1", "other threads"): 1 + 100,
+        ("h1", "b", "MainThread"): 1 + 10,
+        ("h1", None, "MainThread"): 1 + 1000,
+    }
+
+
+def test_a_dataset_of_too_many_paths_is_summed_with_a_comment(tmp_path, monkeypatch):
+    folder = samples.of_hosts(tmp_path / "runs", ["a", "b"])
+    from seismo.dataset import Dataset, reduce
+
+    monkeypatch.setattr(reduce, "MOST_BY_TASKS", 3)
+    with Dataset(folder) as dataset:
+        profile = checked(parsed(dataset.read(by_tasks=True)))
+        assert labelled(profile) == {(None, None, "MainThread"): 13} == labelled(parsed(dataset.read()))
+        comments = [profile.string_table[index] for index in profile.comment]
+        assert any("more than 3 call paths" in text for text in comments)
+        monkeypatch.setattr(reduce, "MOST_BY_TASKS", 4)
+        assert labelled(parsed(dataset.read(by_tasks=True))).keys() == {
+            ("h0", "a", "MainThread"), ("h1", "b", "MainThread")
+        }  # fmt: skip
 
 
 @settings(max_examples=60, deadline=None)

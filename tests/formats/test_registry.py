@@ -32,6 +32,7 @@ CALLS = [format_ for format_ in formats.FORMATS if format_.holds("calltree") and
         ("A.JSON", "json"),
         ("a.pb.gz", "pprof"),
         ("a.pprof", "pprof"),
+        ("a.otlp", "otlp"),
         ("a.seismo", "seismo"),
         (".coverage", "coverage"),
         (".coverage.host.12.Xyz", "coverage"),

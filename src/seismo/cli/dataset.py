@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
+from math import inf
 from typing import TYPE_CHECKING, Any, Literal
 
 from seismo import progress
@@ -191,6 +192,7 @@ def report_groups(args: Namespace) -> int:
     """Write how functions spread over groups, and which functions explain that the slow ones are slow."""
     from seismo.dataset import Dataset, explain, spread
     from seismo.report.paper import paper_for
+    from seismo.report.words import three_digits
 
     for name in _OF_REPORTS:
         if getattr(args, name):
@@ -199,8 +201,8 @@ def report_groups(args: Namespace) -> int:
     paper = paper_for(sys.stdout, args.color)
     with Dataset(args.file, attempts=attempts(args, args.file)) as dataset:
         progress.begin("comparing groups")
-        count, rows = spread(dataset, args.by, limit)
-        why = explain(dataset, args.by, limit)
+        count, rows = spread(dataset, args.by, limit, by_name=args.by_name)
+        why = explain(dataset, args.by, limit, by_name=args.by_name)
         say_problems(dataset)
     what = {"host": "hosts", "process": "processes", "task": "tasks"}.get(args.by, f"values of {args.by}")
     paper.line(
@@ -216,15 +218,21 @@ def report_groups(args: Namespace) -> int:
     for name, own in why.slow[:3]:
         paper.line((f"  {printable(str(name))}: {_ms(paper, own)}", "quiet"))
     sure = [row for row in why.functions if row.is_sure]
-    cells = [
-        [
-            *(f"{100 * row.part:.0f} %", f"{paper.signs.error}{100 * row.error:.0f} %", f"{row.groups:,}"),
+    cells = []
+    for row in sure:
+        part, error = row.explained
+        about, ratio = paper.signs.about if row.is_by_calls else "", paper.signs.times
+        cells.append([
+            *(f"{about}{100 * part:.0f} %", f"{paper.signs.error}{100 * error:.0f} %", f"{row.groups:,}"),
+            "only they" if row.ratio == inf else f"{three_digits(row.ratio)}{ratio}",
             *(f"{row.slow_calls:,.0f}", f"{row.rest_calls:,.1f}", _ms(paper, row.slow_own), _ms(paper, row.rest_own)),
-        ]
-        for row in sure
-    ]
-    heads = ["explains", paper.signs.error, "of slow", "calls: slow", "others", "own: slow", "others"]
+        ])  # fmt: skip
+    heads = ["explains", paper.signs.error, "of slow", "calls", "slow", "others", "own: slow", "others"]
     _write_rows(paper, heads, cells, [_name(row) for row in sure])
+    if any(row.is_by_calls for row in sure):
+        paper.line(
+            (f"  {paper.signs.about} by calls, at the time of a call over all; its times vary too much", "quiet")
+        )
     if not sure:
         paper.line(("  nothing beyond what the others vary", "quiet"))
     return 0

@@ -107,7 +107,7 @@ def run(args: Namespace) -> int:
     named = formats.by_name(args.format) if args.format else formats.by_path(args.output)
     rcfile = rcfile_of(args.rcfile, args.no_config)
     progress.begin("reading the recording")
-    recording = open_recording(args.file)
+    recording = open_recording(args.file, by_tasks=named is not None and named.labels)
     entry = named or formats.for_path(args.output, recording.kind, bool(recording.calls))
     if rcfile is not None and not recording_kinds.entry(recording.kind).by_settings:
         option = "--rcfile" if args.rcfile else "--no-config"

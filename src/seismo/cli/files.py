@@ -83,10 +83,11 @@ def say(text: str) -> None:
         print(f"seismo: {printable(text)}", file=sys.stderr)
 
 
-def open_recording(path: str, attempts: Literal["last", "all"] = "last") -> Recording:
+def open_recording(path: str, attempts: Literal["last", "all"] = "last", by_tasks: bool = False) -> Recording:
     """Read the file in the format that its first bytes and its suffix indicate. A dataset is read as one recording.
 
-    attempts: those of a dataset's tasks that count. Raise SeismoError if it cannot be read.
+    attempts: those of a dataset's tasks that count. by_tasks: as Dataset.read takes it. Raise SeismoError if it cannot
+    be read.
     """
     from seismo import model
     from seismo.model.recording import begins
@@ -98,7 +99,7 @@ def open_recording(path: str, attempts: Literal["last", "all"] = "last") -> Reco
 
         if is_url(path) or is_dataset(path):
             with Dataset(path, attempts=attempts) as dataset:
-                return dataset.read()
+                return dataset.read(by_tasks=by_tasks)
     start = _start_of(path)
     if begins(start):
         return model.read(path)

@@ -111,6 +111,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--open", action="store_true", help=OPEN)
     parser.add_argument("--force", action="store_true", help=FORCE.format("OUT"))
     add_attempts(parser)
+    help_ = "with --by, of a dataset: functions of the same name and file are one, as in two versions of the code"
+    parser.add_argument("--by-name", action="store_true", help=help_)
     parser.add_argument(
         "--live", action="store_true", help="while the program runs, repeatedly show what it did since the last time"
     )
@@ -242,6 +244,8 @@ def run(args: argparse.Namespace) -> int:
         if is_given(args.file):
             return report_groups(args)
         one_of("--by", args.by, TABLES)
+    if args.by_name:
+        raise UsageError("--by-name applies to the groups of a dataset", args.file, "seismo report DIR --by host")
     progress.begin("reading the recording")
     recording = open_running(args.file) if args.live else open_recording(args.file, attempts(args, args.file))
     kind = of(recording).instead(given, recording)

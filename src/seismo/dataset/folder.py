@@ -309,9 +309,10 @@ class Dataset:
             raise UsageError(f"no recording has the label {label!a}", self.path, did_you_mean(label, known) + there)
         return found
 
-    def read(self, recording: str | None = None) -> Recording:
+    def read(self, recording: str | None = None, *, by_tasks: bool = False) -> Recording:
         """Return the sum of all recordings, or the given one, as a recording with the distinct paths only.
 
+        by_tasks: keep the paths of each host and task, named by `Recording.thread_labels`, unless these are too many.
         Raise RecordingError if they are of different kinds.
         """
         from seismo.dataset.reduce import reduced
@@ -322,7 +323,8 @@ class Dataset:
                 raise RecordingError(f"the dataset has no recording {recording!a} that can be read", self.path)
             self._chosen, self._changed = recording, True
             try:
-                found = reduced(self, [self.recordings[recording]] if recording else list(self.recordings.values()))
+                entries = [self.recordings[recording]] if recording else list(self.recordings.values())
+                found = reduced(self, entries, by_tasks)
             finally:
                 self._chosen, self._changed = None, True
             if len(self.problems) == problems:  # else a part of it has what was found to be damaged later

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 LOST = "dataset-left-out"
 UNITED = {"types": TYPE_AT_MOST, "births": OBJECT_AT_MOST}  # flags of rows that were several
+MOST_BY_TASKS = 1 << 20  # paths by host and task; a recording with more would take gigabytes
+_BY_TASKS = ("host", "task", "main")
 _NO_THREAD = {"thread": 0, **{name: "" if code == "s" else 0 for name, code in SCHEMA["threads"]}, "cpu_ns": -1}
 _COSTS = [name for name, code in SCHEMA["processes"] if code == "d"]
 
@@ -43,10 +45,21 @@ class Sum(Recording):
     threads_are_summed = True
 
     def __init__(
-        self, tables: Tables, strings: Strings, meta: dict[str, Any], errors: dict[str, Any], times: str = "wall"
+        self,
+        tables: Tables,
+        strings: Strings,
+        meta: dict[str, Any],
+        errors: dict[str, Any],
+        labels: dict[int, dict[str, str]],
+        times: str = "wall",
     ) -> None:
         super().__init__(tables, strings, meta, (), times)
-        self._errors = errors
+        self._errors, self._labels = errors, labels
+
+    @property
+    def thread_labels(self) -> list[dict[str, str]]:
+        """The host and the task of each thread, by row, if the dataset was read by tasks."""
+        return [self._labels.get(thread, {}) for thread in range(len(self._raw["threads"]["id"]))]
 
     def timed(self, by: str) -> Recording:
         """Return the recording with times of another sort, as any recording does."""
@@ -55,10 +68,10 @@ class Sum(Recording):
         if by == "calls":
             return super().timed(by)
         super().timed(by)  # checks the word
-        return Sum(self._raw, self._strings, self.meta, self._errors, by)
+        return Sum(self._raw, self._strings, self.meta, self._errors, self._labels, by)
 
     def _with(self, tables: Tables) -> Recording:
-        return Sum(tables, self._strings, self.meta, self._errors, self.times)
+        return Sum(tables, self._strings, self.meta, self._errors, self._labels, self.times)
 
     @functools.cached_property
     def _estimated(self) -> Columns:
@@ -124,10 +137,14 @@ def merged_meta(entries: Sequence[Entry]) -> tuple[str, dict[str, Any]]:
 
 
 class _Reduction:
-    """The tables of the sum of the recordings that the dataset's views show."""
+    """The tables of the sum of the recordings that the dataset's views show.
 
-    def __init__(self, dataset: Dataset) -> None:
-        self._dataset, self._rows = dataset, dataset.rows
+    labels: of threads, if there is one for each host and task.
+    """
+
+    def __init__(self, dataset: Dataset, by_tasks: bool) -> None:
+        self._dataset, self._rows, self._by_tasks = dataset, dataset.rows, by_tasks
+        self.labels: dict[int, dict[str, str]] = {}
         self.texts = Texts()
         self.functions: dict[int, int] = {}
         self.losses: list[dict[str, Any]] = []
@@ -139,10 +156,10 @@ class _Reduction:
 
     def tables(self) -> tuple[Tables, dict[str, Any]]:
         """Return all tables, and the errors of the tree."""
-        paths = self._paths()
+        paths, keys = self._paths()
         tables: Tables = {kind: empty(kind) for kind in SCHEMA}
-        tables |= {"functions": self._functions(), **self._threads()}
-        tables["nodes"], errors, nodes = self._nodes(paths)
+        tables |= {"functions": self._functions(), **self._threads(keys)}
+        tables["nodes"], errors, nodes = self._nodes(paths, keys)
         tables |= self._places()
         tables |= self._contexts(tables)
         tables |= self._births(nodes)
@@ -158,7 +175,8 @@ class _Reduction:
         self.functions = {row["function"]: number for number, row in enumerate(rows)}
         return columns_of_named("functions", [{**row, "code_bytes": 0} for row in rows], self.texts)
 
-    def _threads(self) -> Tables:
+    def _threads(self, keys: list[tuple[Any, ...]]) -> Tables:
+        """Return processes and threads, and note the thread of each key of paths."""
         processes = self._dicts("processes", " order by start_ns, process")
         processes = [row for row in processes if STATE not in row["labels"]]  # not the tasks
         numbers = {row["process"]: number for number, row in enumerate(processes)}
@@ -169,29 +187,50 @@ class _Reduction:
         threads = [{**row, "process": numbers.get(row["process"], 0)} for row in threads]
         threads.sort(key=lambda row: (row["process"], row["thread"]))
         mains = [bool(row["main"]) for row in threads]
-        self._main = [mains.index(main) if main in mains else 0 for main in (False, True)]
+        if self._by_tasks:
+            self._thread_of = {key: len(threads) + number for number, key in enumerate(dict.fromkeys(keys))}
+            for host, task, main in self._thread_of:
+                name = "MainThread" if main else "other threads"
+                threads.append({**_NO_THREAD, "process": 0, "main": main, "name": name})
+                known = {"host": host, "task": task}
+                self.labels[len(threads) - 1] = {label: value for label, value in known.items() if value}
+        else:
+            self._thread_of = {(main,): mains.index(main) if main in mains else 0 for main in (False, True)}
         rows = {"processes": processes, "threads": threads}
         return {kind: columns_of_named(kind, rows[kind], self.texts) for kind in rows}
 
-    def _paths(self) -> Any:
-        """Return the distinct paths on main threads and on others, with their sums, parents first."""
+    def _paths(self) -> tuple[Any, list[tuple[Any, ...]]]:
+        """Return the distinct paths of each key with their sums, parents first, and their keys.
+
+        A key is (main,): true for main threads, false for others. With by_tasks, it has the columns _BY_TASKS.
+        """
         progress.begin("adding up calls")
-        values = sums("calls_by_path")
-        return self._dataset.run(
-            f"with s as (select path, main, {values} from calls_by_path group by path, main), "
+        names = _BY_TASKS if self._by_tasks else ("main",)
+        keys, values = ", ".join(names), sums("calls_by_path")
+        hosts = " left join (select process, host from processes) using (process)" if self._by_tasks else ""
+        paths = self._dataset.run(
+            f"with s as (select path, {keys}, {values} from calls_by_path{hosts} group by path, {keys}), "
             "p as (select path, any_value(hash) as hash, any_value(parent) as parent, any_value(function) as function, "
             "any_value(depth) as depth from paths where path in (select path from s) group by path) "
-            "select coalesce(hash, 0) as hash, main, coalesce(any_value(parent), 0) as parent, "
+            f"select coalesce(hash, 0) as hash, {keys}, coalesce(any_value(parent), 0) as parent, "
             "coalesce(any_value(function), 0) as function, coalesce(any_value(depth), -1)::bigint as depth, "
-            f"{values} from s left join p on s.path = p.path group by p.hash, main order by main desc, depth, hash",
+            f"{values} from s left join p on s.path = p.path group by p.hash, {keys} "
+            f"order by {keys.replace('main', 'main desc')}, depth, hash"
+            + (f" limit {MOST_BY_TASKS + 1}" if self._by_tasks else ""),
         )
+        if self._by_tasks and len(paths) > MOST_BY_TASKS:
+            detail = f"hosts and tasks, which are summed: they have more than {MOST_BY_TASKS:,} call paths"
+            self.losses.append(loss(detail))
+            self._by_tasks = False
+            return self._paths()
+        return paths, list(zip(*(paths[name].to_pylist() for name in names), strict=True))
 
-    def _nodes(self, paths: Any) -> tuple[Columns, dict[str, Any], dict[int, int]]:
+    def _nodes(self, paths: Any, keys: list[tuple[Any, ...]]) -> tuple[Columns, dict[str, Any], dict[int, int]]:
         """Return the tree, the errors of its times, and the first node of each path's hash."""
-        hashes, mains, parents, depths, functions = (
-            paths[name].to_pylist() for name in ("hash", "main", "parent", "depth", "function")
+        hashes, parents, depths, functions = (
+            paths[name].to_pylist() for name in ("hash", "parent", "depth", "function")
         )
-        at = {key: node for node, key in enumerate(zip(mains, hashes, strict=True))}
+        at = {key: node for node, key in enumerate(zip(keys, hashes, strict=True))}
         known = [node for node, depth in enumerate(depths) if depth >= 0 and functions[node] in self.functions]
         new = {node: number for number, node in enumerate(known)}
         if len(known) < len(depths):
@@ -199,7 +238,7 @@ class _Reduction:
             detail = "calls on paths that the dataset lacks: files of paths or functions are damaged or were removed"
             self.losses.append(loss(detail, lost))
         kept = paths.take(arrow_column(known, "q")) if len(known) < len(depths) else paths
-        above = [new.get(at.get((mains[node], parents[node]), -1), -1) for node in known]
+        above = [new.get(at.get((keys[node], parents[node]), -1), -1) for node in known]
         table: Columns = {
             name: memoryview(array.array("d" if code == "d" else "q", bytes(8 * len(known))))
             for name, code in SCHEMA["nodes"]
@@ -209,7 +248,7 @@ class _Reduction:
         own, waits = column(kept, "own_ns").tolist(), table["wait_ns"].tolist()
         table["id"] = ints(range(len(known)))
         table["parent"] = ints(above)
-        table["thread"] = ints(self._main[bool(mains[node])] for node in known)
+        table["thread"] = ints(self._thread_of[keys[node]] for node in known)
         table["function"] = ints(self.functions[functions[node]] for node in known)
         table["entered"] = table["timed"] = ints(
             min(a + b, 2**63 - 1) for a, b in zip(table["calls"].tolist(), table["resumes"].tolist(), strict=True)
@@ -334,9 +373,12 @@ def _quoted(name: str) -> str:
     return f'"{name}"'
 
 
-def reduced(dataset: Dataset, entries: Sequence[Entry]) -> Recording:
-    """Return the sum of the recordings that the dataset's views show, which have these entries."""
+def reduced(dataset: Dataset, entries: Sequence[Entry], by_tasks: bool) -> Recording:
+    """Return the sum of the recordings that the dataset's views show, which have these entries.
+
+    by_tasks: with a thread of each host and task.
+    """
     _, meta = merged_meta(entries)
-    work = _Reduction(dataset)
+    work = _Reduction(dataset, by_tasks)
     tables, errors = work.tables()
-    return Sum(tables, Strings.of(list(work.texts.index)), meta, errors)
+    return Sum(tables, Strings.of(list(work.texts.index)), meta, errors, work.labels)

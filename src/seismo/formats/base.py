@@ -76,6 +76,7 @@ class Format:
     lists_losses: True if the file lists the losses of the recording
     of_traces: True if it requires a trace, because it holds events in time
     most_calls: the most calls of a trace that are written, from its start, or 0 if it holds no calls in time
+    labels: True if it labels call paths with host and task, so that a dataset is read with those of each
     counts: True if it holds numbers of calls, and so supports recordings without times
     all_times: True if it holds wall times together with their waiting part
     """
@@ -95,6 +96,7 @@ class Format:
     mark: bytes = b""
     lists_losses: bool = False
     all_times: bool = False
+    labels: bool = False
     counts: bool = False
     of_traces: bool = False
     most_calls: int = 0
@@ -127,7 +129,7 @@ class Format:
         if recording.timeless and self.of and not self.counts:
             raise FormatError(
                 f"{self.name} files hold times, and this recording was made without any",
-                hint="formats that hold calls: collapsed-calls, json, callgrind, pprof, pstats",
+                hint="formats that hold calls: collapsed-calls, json, callgrind, pprof, otlp, pstats",
             )
         weighed = self.weighed.get(kind)
         if weight and (weighed is None or weight not in WEIGHTS):

@@ -3,8 +3,8 @@
 A sample is a path (the last function first) with a value of each type: calls, resumes, exceptions, awaits, own time,
 time awaited and time waiting. The default type is the time. A function has one location. Its `name` is the displayed
 `module.qualname`, and `system_name` is the word of function_names.py, from which both parts can be read back. Labels on
-each sample name the thread and the process; `lower_bound` marks calls that are a lower bound. Losses are comments of
-the profile.
+each sample name the thread, the process and the host, or, of a dataset, the host and the task; `lower_bound` marks
+calls that are a lower bound. Losses are comments of the profile.
 
 As in collapsed stacks, paths are written whole, so levels beyond MAX_DEPTH are merged under `<deeper>` (collapsed.py).
 The current path is at the end of a buffer that grows towards its start, because the last function comes first. So a
@@ -38,13 +38,13 @@ _LABEL_KEY, _LABEL_STR, _LABEL_NUM = 1, 2, 3
 
 _WAITING = "waiting"
 # The types of values with their units, and the columns of the tree that have them.
-_TYPES = {("calls", "count"): "calls", ("resumes", "count"): "resumes", ("exceptions", "count"): "exceptions"}
-_TYPES |= {("awaits", "count"): "awaits", ("time", "nanoseconds"): "own_ns", ("await", "nanoseconds"): "await_ns"}
-_TYPES |= {(_WAITING, "nanoseconds"): "wait_ns"}
-_COLUMNS = {type_: column for (type_, _), column in _TYPES.items()}
+TYPES = {("calls", "count"): "calls", ("resumes", "count"): "resumes", ("exceptions", "count"): "exceptions"}
+TYPES |= {("awaits", "count"): "awaits", ("time", "nanoseconds"): "own_ns", ("await", "nanoseconds"): "await_ns"}
+TYPES |= {(_WAITING, "nanoseconds"): "wait_ns"}
+_COLUMNS = {type_: column for (type_, _), column in TYPES.items()}
 _COUNTS = 4  # the first types are counts, the others times
 _UNITS = {"nanoseconds": 1, "microseconds": 1_000, "milliseconds": 1_000_000, "seconds": 1_000_000_000}
-_DEEPER = Frame(SYNTHETIC, "", "<deeper>", "", 0)
+DEEPER = Frame(SYNTHETIC, "", "<deeper>", "", 0)
 
 
 def _write(recording: Recording, file: ByteSink) -> None:
@@ -56,14 +56,13 @@ def _write(recording: Recording, file: ByteSink) -> None:
 def _write_profile(recording: Recording, out: ByteSink) -> None:
     strings = Texts()
     forest = CallTrees(recording)
-    for type_, unit in _TYPES:
+    for type_, unit in TYPES:
         out.write(bytes_field(_SAMPLE_TYPE, number_field(1, strings.add(type_)) + number_field(2, strings.add(unit))))
     labels = _thread_labels(recording, strings)
     at_least = _label(strings, "lower_bound", number_=1)
-    values = _values(recording)
-    known = [*frames(recording), _DEEPER]
+    known = [*frames(recording), DEEPER]
     for thread in forest.busy_threads():
-        for path, row_values, is_lower_bound in _samples(forest, thread, values, len(known)):
+        for path, row_values, is_lower_bound in samples(forest, thread, len(known)):
             label = labels[thread] + at_least if is_lower_bound else labels[thread]
             sample = bytes_field(_SAMPLE_LOCATION, path) + packed_field(_SAMPLE_VALUE, row_values) + label
             out.write(bytes_field(_SAMPLE, sample))
@@ -75,21 +74,23 @@ def _write_profile(recording: Recording, out: ByteSink) -> None:
     comments = [strings.add(text) for text in _comments(recording)]
     for text in strings.index:
         out.write(bytes_field(_STRING, text.encode()))
-    begin, end = _span(recording)
+    begin, end = span(recording)
     out.write(number_field(_TIME_NANOS, begin) + number_field(_DURATION_NANOS, end - begin))
     out.write(packed_field(_COMMENT, comments) + number_field(_DEFAULT_TYPE, strings.index["time"]))
 
 
 def _values(recording: Recording) -> Callable[[int], list[int]]:
-    columns = [recording.tree[column] for column in _TYPES.values()]
+    columns = [recording.tree[column] for column in TYPES.values()]
     counts, times = columns[:_COUNTS], columns[_COUNTS:]
     return lambda row: [*(column[row] for column in counts), *(number(column[row]) for column in times)]
 
 
-def _samples(
-    forest: CallTrees, thread: int, values: Callable[[int], list[int]], deeper_id: int
-) -> Iterator[tuple[bytes, list[int], int]]:
-    """Yield a thread's samples: the path's ids as varints, the values, and nonzero if its calls are a lower bound."""
+def samples(forest: CallTrees, thread: int, deeper_id: int) -> Iterator[tuple[bytes, list[int], int]]:
+    """Yield a thread's samples: the path's ids as varints, the values of TYPES, and nonzero if calls are a lower bound.
+
+    The id of a function is its row + 1. deeper_id: that of DEEPER.
+    """
+    values = _values(forest.recording)
     flags = forest.recording.tree["flags"]
     function = forest.function
     buffer = bytearray((MAX_DEPTH + 1) * 10)
@@ -102,7 +103,7 @@ def _samples(
             depth += 1
             row_values, bound = values(step), flags[step] & LOWER_BOUND
             if depth > MAX_DEPTH:
-                before, bounds = deeper.get(function[step], ([0] * len(_TYPES), 0))
+                before, bounds = deeper.get(function[step], ([0] * len(TYPES), 0))
                 summed = [a + b for a, b in zip(before, row_values, strict=True)]
                 deeper[function[step]] = (summed, bounds | bound)
                 continue
@@ -129,12 +130,17 @@ def _label(strings: Texts, key: str, text: str | None = None, number_: int = 0) 
 
 def _thread_labels(recording: Recording, strings: Texts) -> list[bytes]:
     table = recording.threads
-    return [
-        _label(strings, "thread", escape(title))
-        + _label(strings, "thread_id", number_=native_id)
-        + _label(strings, "pid", number_=pid)
-        for title, native_id, pid in zip(table["name"], table["native_id"], pids(recording), strict=True)
-    ]
+    found = []
+    for title, native_id, pid, more in zip(
+        table["name"], table["native_id"], pids(recording), recording.thread_labels, strict=True
+    ):
+        texts = {"thread": title, **more}
+        numbers_ = {} if recording.threads_are_summed else {"thread_id": native_id, "pid": pid}
+        found.append(
+            b"".join(_label(strings, key, escape(text)) for key, text in texts.items())
+            + b"".join(_label(strings, key, number_=value) for key, value in numbers_.items())
+        )
+    return found
 
 
 def _location(id_: int, line: int) -> bytes:
@@ -160,7 +166,7 @@ def _comments(recording: Recording) -> list[str]:
     return ["written by seismo", *(escape(f"lost: {kind} {count} {detail}") for kind, count, detail in rows)]
 
 
-def _span(recording: Recording) -> tuple[int, int]:
+def span(recording: Recording) -> tuple[int, int]:
     """Return the start and end of the recording, in ns since the epoch, or 0 if unknown."""
     starts = [start for start in recording.processes["start_ns"] if start > 0]
     ends = [end for end in recording.processes["end_ns"] if end > 0]
@@ -221,7 +227,7 @@ class _Profile:
         if not types:
             raise ValueError("it has no sample types")
         found = {type_: place for place, type_ in enumerate(types)}
-        places = {known: found[known, unit] for known, unit in _TYPES if (known, unit) in found and known != _WAITING}
+        places = {known: found[known, unit] for known, unit in TYPES if (known, unit) in found and known != _WAITING}
         if "time" in places:
             return places, 1, "time"
         timed = [place for place, (_, unit) in enumerate(types) if unit in _UNITS]
@@ -315,6 +321,7 @@ FORMAT = Format(
     suffixes=(".pb.gz", ".pprof", ".pb"),
     binary=True,
     counts=True,
+    labels=True,
     writer=_write,
     reader=_read,
     lost=f"errors, kinds of functions, the order of frames beyond {MAX_DEPTH} levels; losses become comments",

@@ -333,6 +333,12 @@ class Recording:
     processes = _TableOf(ProcessRow, "The processes; more than one after a merge.")
     losses = _TableOf(LossRow, "The events and data dropped, capped, missed or repaired while recording.")
 
+    @property
+    def thread_labels(self) -> list[dict[str, str]]:
+        """The host of each thread, by row, if it is known: `host`. A dataset that is read by tasks has `task`, too."""
+        hosts = self.processes["host"]
+        return [{"host": hosts[process]} if hosts[process] else {} for process in self.threads["process"]]
+
     @functools.cached_property
     def calls(self) -> Calls:
         """Every call of a trace with its times; empty for other recordings."""

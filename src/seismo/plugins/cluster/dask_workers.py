@@ -6,6 +6,8 @@ of Dask is replaced. Dask numbers the runs of all tasks (`run_id`), which orders
 
 from __future__ import annotations
 
+import warnings
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Self
 
 from seismo.errors import UsageError
@@ -65,12 +67,11 @@ class RecordTasks(WorkerPlugin):  # type: ignore[misc,unused-ignore]
 
     def teardown(self, worker: Worker) -> None:  # noqa: ARG002  Dask's signature
         """End the worker's recording."""
-        recording, users = _recordings.get(self._folder, (None, []))
+        _, users = _recordings.get(self._folder, (None, []))
         if self in users:
             users.remove(self)
-        if recording is not None and not users:
-            del _recordings[self._folder]
-            recording.stop()
+        if not users:
+            _stop(self._folder)
 
     def transition(self, key: Any, start: str, finish: str, **_: Any) -> None:  # noqa: ARG002  Dask's signature
         """Record a task that is about to run."""
@@ -92,7 +93,7 @@ class dask:  # noqa: N801  used like a function, as seismo.span is
 
     `options` are those of `seismo.profile`. The attribute `run` has what was appended. Workers on other hosts send
     their files at the end, unless they share the folder DIR.parts; a worker that was killed must share it. Raise
-    UsageError for an asynchronous client, or if a worker cannot record.
+    UsageError for an asynchronous client, or if no worker can record; warn of some that cannot.
     """
 
     def __init__(self, client: Client, folder: str | os.PathLike[str], **options: Any) -> None:
@@ -108,16 +109,40 @@ class dask:  # noqa: N801  used like a function, as seismo.span is
         try:
             self._client.register_plugin(self._plugin)
         except Exception as error:
-            what = f"a worker cannot record: {type(error).__name__}: {error}"
-            raise UsageError(what, hint="seismo, of the same version, must be installed on all workers") from error
+            found = self._client.run(_records, self.run.parts, on_error="return")
+            failed = [worker for worker, records in found.items() if records is not True]
+            if len(failed) == len(found):
+                self._end()
+                what = f"no worker can record: {type(error).__name__}: {error}"
+                raise UsageError(what, hint="seismo, of the same version, must be installed on all workers") from error
+            which = f"{len(failed)} of {len(found)} workers cannot record ({', '.join(failed[:3])}): {error}"
+            warnings.warn(f"seismo: {which}; their tasks will not be in the dataset", RuntimeWarning, stacklevel=2)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        self._end()
+
+    def _end(self) -> None:
         from seismo.plugins.cluster.run import files_of
 
         try:
-            self._client.unregister_worker_plugin(self._plugin.name)
-            for files in self._client.run(files_of, self.run.parts, self.run.files()).values():
+            self._client.run(_stop, self.run.parts, on_error="ignore")
+            with suppress(KeyError):  # a worker that cannot record does not have it
+                self._client.unregister_worker_plugin(self._plugin.name)
+            given = self._client.run(files_of, self.run.parts, self.run.files(), on_error="ignore")
+            for files in given.values():
                 self.run.add(files)
         finally:
             self.run.collect()
+
+
+def _stop(folder: str) -> None:
+    """End this worker's recording into the folder, if there is one."""
+    recording, _ = _recordings.pop(folder, (None, []))
+    if recording is not None:
+        recording.stop()
+
+
+def _records(folder: str) -> bool:
+    """Return True if this worker records into the folder."""
+    return folder in _recordings
