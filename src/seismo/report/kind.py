@@ -53,6 +53,7 @@ class Kind:
     others_are_in = ""  # the rows that have the time of functions that a filter left out
     also: tuple[str, ...] = ()  # options that other kinds declare and this one takes, too
     unseen = ""  # a sentence on what the recorder can never see
+    rest = "the rest"  # what the report has in addition to the summary
     first_page = ""  # the first file of a page in a folder, or "" if a page is one file
     tables: tuple[tuple[str, tuple[str, ...]], ...] = ()  # further tables that `seismo info` counts, with nouns
     # Functions as MODULE:NAME in the kind's folder. "" if there is none:
@@ -94,8 +95,10 @@ class Kind:
         raise NotImplementedError
 
     def summary(self, recording: Recording, stream: TextIO, path: str = "", coloured: bool = False) -> None:
-        """Write the summary at the end of a run, by `write` of summary.py. path: the recording's, for a shell."""
-        own(self, "summary:write")(recording, stream, path, coloured)
+        """Write the summary at the end of a run, with `lines` of summary.py. path: the recording's, for a shell."""
+        from seismo.report.summary_lines import write
+
+        write(own(self, "summary:lines"), self.rest, recording, stream, path, coloured)
 
     def page(self, recording: Recording, path: str | os.PathLike[str], options: Options | None = None) -> int:
         """Write the HTML page and return the status as report() does. options: those of `seismo report`.

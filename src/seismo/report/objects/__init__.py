@@ -21,6 +21,7 @@ class Objects(Kind):
     name = recording_kinds.OBJECTS
     sorted_by = "columns:ORDERS"
     rows = "objects"
+    rest = "the rest; --html OUT.html draws it"
     others_are_in = "their callers' own time"
     unseen = "objects that are never freed (small ints, short strings) or are reused in place (the tuples of zip)"
     notes = "facts:notes"
