@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 KINDS = ("types", "objects", "lifetimes", "object_times", "object_spans", "object_survivors", "holders", "marks")
 OF_FUNCTIONS = ("objects", "object_spans")  # tables with a column `function`, which is -1 for no function
+_OF_OBJECTS = ("node", "type", "function", "line")  # the key of an object, and the order
 _GONE = -1
 
 
@@ -54,9 +55,14 @@ def merged(parts: Sequence[Recording], maps: Sequence[Maps], texts: Texts | None
         for part, ids in zip(parts, maps, strict=True)
         for row in renumbered("marks", rows_of(part, "marks"), process=ids.processes)
     ]
-    at = [names_of("marks").index(name) for name in ("time_ns", "process", "born", "name")]
-    tables["marks"] = columns_of("marks", sorted(marks, key=lambda row: [row[i] for i in at]), texts)
+    tables["marks"] = sorted_marks(marks, texts)
     return tables
+
+
+def sorted_marks(marks: Sequence[Sequence[Any]], texts: Texts | None) -> Columns:
+    """Return the table of these marks, sorted by time."""
+    at = [names_of("marks").index(name) for name in ("time_ns", "process", "born", "name")]
+    return columns_of("marks", sorted(marks, key=lambda row: [row[i] for i in at]), texts)
 
 
 def type_key(row: Sequence[Any]) -> tuple[Any, ...]:
@@ -75,7 +81,7 @@ def _merged_types(parts: Sequence[Recording], texts: Texts | None) -> tuple[Colu
 def _merged_objects(
     parts: Sequence[Recording], types: Sequence[Sequence[int]], maps: Sequence[Maps]
 ) -> tuple[Columns, list[list[int]]]:
-    sums = MergedRows("objects", ("type", "function", "line", "node"), OBJECT_AT_MOST)
+    sums = MergedRows("objects", _OF_OBJECTS, OBJECT_AT_MOST)
     keys = []
     for part, of_types, ids in zip(parts, types, maps, strict=True):
         rows = renumbered("objects", rows_of(part, "objects"), type=of_types, function=ids.functions, node=ids.nodes)
@@ -180,7 +186,7 @@ def with_nodes(tables: Tables, nodes: Mapping[int, int] | Sequence[int]) -> Tabl
     `nodes` has the new id of each node, or -1 for a removed node, with which its objects are removed. Objects whose
     keys become equal are united.
     """
-    sums = MergedRows("objects", ("type", "function", "line", "node"), OBJECT_AT_MOST)
+    sums = MergedRows("objects", _OF_OBJECTS, OBJECT_AT_MOST)
     keys: list[tuple[Any, ...] | None] = []
     was = tables["objects"]["node"].tolist()
     for node, row in zip(was, renumbered("objects", _values(tables, "objects"), node=nodes), strict=True):
