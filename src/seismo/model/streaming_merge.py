@@ -36,6 +36,8 @@ from seismo.model.columns import (
     ints,
     named_rows,
     rows_of,
+    translated,
+    with_rows,
 )
 from seismo.model.lines.merge import OF_FUNCTIONS
 from seismo.model.lines.streaming_merge import Contexts
@@ -149,7 +151,7 @@ class _Plan:
             if self.objects.add(number, part):
                 self.with_objects.add(number)
             self._any_objects = True
-            summed |= without_paths(summed)
+            summed = without_paths(summed)
         if self._contexts.add(number, part):
             self._with_contexts.append(number)
         self._sum.add(Recording(summed, part._strings, part.meta))
@@ -199,8 +201,7 @@ class _Plan:
         ids = {tuple(row[name] for name in KEY): number for number, row in enumerate(functions)}
         new = [ids[tuple(row[name] for name in KEY)] for row in named_rows(total, "functions")]
         tables: Tables = {
-            kind: object_tables.translated(total._raw[kind], function=new)
-            for kind in (*OF_FUNCTIONS, *object_tables.OF_FUNCTIONS)
+            kind: translated(total._raw[kind], function=new) for kind in (*OF_FUNCTIONS, *object_tables.OF_FUNCTIONS)
         }
         return Recording({**total._raw, **tables}, total._strings, total.meta)
 
@@ -285,4 +286,4 @@ class _Own:
         nodes["function"] = ints(map(functions.__getitem__, nodes["function"].tolist()))
         rows = [row for row, thread in enumerate(of) if self._process_of[thread] in processes]
         rows.sort(key=of.__getitem__)
-        return combine._chosen_nodes(nodes, rows), rows
+        return with_rows({"nodes": nodes}, {"nodes": rows})["nodes"], rows

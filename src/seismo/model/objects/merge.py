@@ -12,7 +12,7 @@ from __future__ import annotations
 from operator import add
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from seismo.model.columns import MergedRows, clamped, columns_of, empty, ints, names_of, renumbered, rows_of, taken
+from seismo.model.columns import MergedRows, clamped, columns_of, empty, ints, names_of, renumbered, rows_of, translated
 from seismo.model.enums import OBJECT_AT_MOST, TYPE_AT_MOST, TYPE_ESTIMATED
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 KINDS = ("types", "objects", "lifetimes", "object_times", "object_spans", "object_survivors", "holders", "marks")
 OF_FUNCTIONS = ("objects", "object_spans")  # tables with a column `function`, which is -1 for no function
 _OF_OBJECTS = ("node", "type", "function", "line")  # the key of an object, and the order
-_GONE = -1
 
 
 class Maps(NamedTuple):
@@ -181,65 +180,21 @@ def _merged_holders(parts: Sequence[Recording], objects: Sequence[Sequence[int]]
 
 
 def with_nodes(tables: Tables, nodes: Mapping[int, int] | Sequence[int]) -> Tables:
-    """Return the tables about objects with other node ids; -1 stays.
+    """Return the tables about objects with other node ids; -1 stays. Objects whose keys become equal are united."""
 
-    `nodes` has the new id of each node, or -1 for a removed node, with which its objects are removed. Objects whose
-    keys become equal are united.
-    """
+    def rows(kind: str, **maps: Any) -> Iterator[list[Any]]:
+        columns = (tables[kind][name].tolist() for name in names_of(kind))
+        return renumbered(kind, zip(*columns, strict=True), **maps)
+
     sums = MergedRows("objects", _OF_OBJECTS, OBJECT_AT_MOST)
-    keys: list[tuple[Any, ...] | None] = []
-    was = tables["objects"]["node"].tolist()
-    for node, row in zip(was, renumbered("objects", _values(tables, "objects"), node=nodes), strict=True):
-        gone = node >= 0 and nodes[node] < 0
-        keys.append(None if gone else sums.add(row))
+    keys = [sums.add(row) for row in rows("objects", node=nodes)]
     table, numbers = sums.table()
-    objects = [_GONE if key is None else numbers[key] for key in keys]
-    return {"objects": table, **with_objects(tables, objects)}
-
-
-def _values(tables: Tables, kind: str) -> Iterator[tuple[Any, ...]]:
-    """Yield the rows of a table without ids; strings are indexes."""
-    return zip(*(tables[kind][name].tolist() for name in names_of(kind)), strict=True)
-
-
-def with_objects(tables: Tables, objects: Sequence[int]) -> Tables:
-    """Return the tables that refer to objects, with other object ids; rows of removed objects (-1) are left out."""
+    objects = [numbers[key] for key in keys]
     lifetimes = MergedRows("lifetimes", ("object", "unit", "bucket"))
-    for row in renumbered("lifetimes", _values(tables, "lifetimes"), object=objects):
-        if row[0] != _GONE:
-            lifetimes.add(row)
-    survivors = translated(tables["object_survivors"], object=objects)
-    kept = [row for row, number in enumerate(survivors["object"]) if number != _GONE]
-    return {
-        "lifetimes": lifetimes.table()[0],
-        "object_survivors": taken(survivors, kept),
-        "holders": _with_objects_held(tables["holders"], objects),
-    }
-
-
-def _with_objects_held(holders: Columns, objects: Sequence[int]) -> Columns:
-    """Return the holders of the objects that remain.
-
-    A tree belongs to one object, so it is kept or removed as a whole.
-    """
-    table = translated(holders, object=objects)
-    parents = holders["parent"].tolist()
-    new_ids: dict[int, int] = {-1: -1}
-    for row, (parent, number) in enumerate(zip(parents, table["object"].tolist(), strict=True)):
-        if number != _GONE and parent in new_ids:
-            new_ids[row] = len(new_ids) - 1
-    kept = [row for row in new_ids if row >= 0]
-    table = taken(table, kept)
-    table["parent"] = ints(new_ids[parents[row]] for row in kept)
-    return table
-
-
-def translated(table: Columns, **maps: Mapping[int, int] | Sequence[int]) -> Columns:
-    """Return the table with other ids in the given columns; -1 stays."""
-    result = dict(table)
-    for name, of in maps.items():
-        result[name] = ints(-1 if number == -1 else of[number] for number in table[name].tolist())
-    return result
+    for row in rows("lifetimes", object=objects):
+        lifetimes.add(row)
+    others = {kind: translated(tables[kind], object=objects) for kind in ("object_survivors", "holders")}
+    return {"objects": table, "lifetimes": lifetimes.table()[0], **others}
 
 
 def of_one_process(tables: Tables) -> Tables:

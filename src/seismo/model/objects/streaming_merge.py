@@ -13,7 +13,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from typing import TYPE_CHECKING, Any
 
-from seismo.model.columns import Texts, empty, ints, rows_of, taken
+from seismo.model.columns import Texts, ints, rows_of, taken, translated, with_rows
 from seismo.model.objects import merge as object_tables
 
 if TYPE_CHECKING:
@@ -30,17 +30,9 @@ class Unsorted(Exception):  # noqa: N818  no error of the user's
 
 
 def without_paths(tables: Tables) -> Tables:
-    """Return the tables about objects with only the rows that do not refer to nodes."""
-    ids = iter(range(len(tables["objects"]["id"])))
-    nodes = tables["objects"]["node"].tolist()
-    numbers = [-1 if node >= 0 else next(ids) for node in nodes]
-    kept = [row for row, number in enumerate(numbers) if number >= 0]
-    result = {kind: tables[kind] for kind in object_tables.KINDS}
-    result |= object_tables.with_objects(tables, numbers)
-    result["objects"] = taken(tables["objects"], kept)
-    for kind in ("object_spans", "object_survivors", "marks"):
-        result[kind] = empty(kind)
-    return result
+    """Return the tables with only those rows about objects that do not refer to nodes, and without calls and marks."""
+    kept = [row for row, node in enumerate(tables["objects"]["node"].tolist()) if node < 0]
+    return with_rows(tables, {"objects": kept, "object_spans": (), "marks": ()})
 
 
 class Objects:
@@ -88,7 +80,7 @@ class Objects:
         types = [self._types[key] for key in sorted({object_tables.type_key(row) for row in rows_of(part, "types")})]
         nodes = tables["objects"]["node"].tolist()
         first = bisect_left(nodes, 0)
-        groups = [(types[type_], *place) for type_, *place in _groups(tables["objects"])[:first]]
+        groups = [(types[type_], function, line) for type_, function, line in _groups(tables["objects"])[:first]]
         ids = [self._summed[group] if node == -1 else -1 for group, node in zip(groups, nodes, strict=False)]
         ids += range(self._next["objects"], self._next["objects"] + len(nodes) - first)
         result = {"objects": self._numbered("objects", tables, range(first, len(nodes)), type=types)}
@@ -108,7 +100,7 @@ class Objects:
         """Return these rows of a table with the next ids, and with translated references."""
         begin = self._next[kind]
         self._next[kind] += len(kept)
-        table = object_tables.translated(taken(tables[kind], kept), **maps)
+        table = translated(taken(tables[kind], kept), **maps)
         return {**table, "id": ints(range(begin, self._next[kind]))}
 
     def marks(self, processes: Sequence[Mapping[int, int]], texts: Texts) -> Columns:

@@ -9,15 +9,16 @@ Rows are matched by contents rather than by ids, because the ids of a damaged fi
 
 from __future__ import annotations
 
+from itertools import compress, count
 from typing import TYPE_CHECKING, Any
 
 from seismo.errors import RecordingError
 from seismo.model.columns import ints, rows_of, taken
 from seismo.model.enums import OBJECT_AT_MOST, TYPE_AT_MOST
-from seismo.model.objects.merge import KINDS, translated, type_key, with_objects
+from seismo.model.objects.merge import type_key
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from seismo.model.columns import Columns, Tables
     from seismo.model.recording import Recording
@@ -32,36 +33,28 @@ AT_MOST = {"types": TYPE_AT_MOST, "objects": OBJECT_AT_MOST}
 _Keys = list[tuple[Any, ...]]
 
 
-def subtracted(later: Recording, earlier: Recording) -> Tables:
-    """Return the tables about objects of `later` less those of `earlier`, with the node ids of `later`.
+def subtracted(later: Recording, earlier: Recording) -> tuple[Tables, dict[str, list[int]]]:
+    """Return the tables about objects of `later` less those of `earlier`, and the rows of them that remain.
 
     Types and objects without a birth or death since then and without live objects are left out. So are calls that had
     ended, and marks that were set, by the earlier snapshot. Raise RecordingError if `earlier` is not an earlier
     snapshot.
     """
     new, old = _keys(later), _keys(earlier)
-    tables: Tables = {**later._raw}
-    for kind in GROWING:
-        tables[kind] = _less(kind, later, earlier, new[kind], old[kind])
-    objects = _numbered(_busy(tables["objects"]))
-    tables |= with_objects(tables, objects)
-    table = taken(tables["objects"], _kept(objects))
-    named = set(table["type"].tolist())
-    types = _numbered(busy or row in named for row, busy in enumerate(_busy(tables["types"])))
-    tables["objects"] = translated(table, type=types)
-    tables["types"] = taken(tables["types"], _kept(types))
-    counts = tables["lifetimes"]["count"].tolist()
-    tables["lifetimes"] = taken(tables["lifetimes"], [row for row, count in enumerate(counts) if count])
-    tables["object_times"] = _times(tables["object_times"], earlier._raw["object_times"])
-    rows = _calls(tables["object_spans"], earlier._raw["object_spans"])
-    calls = {row: number for number, row in enumerate(rows)}
-    survivors = tables["object_survivors"]
-    of_calls = [row for row, call in enumerate(survivors["span"].tolist()) if call in calls]
-    tables["object_survivors"] = translated(taken(survivors, of_calls), span=calls)
-    tables["object_spans"] = taken(tables["object_spans"], rows)
+    now, before = later._raw, earlier._raw
+    tables: Tables = {kind: _less(kind, later, earlier, new[kind], old[kind]) for kind in GROWING}
+    tables["object_times"] = _times(now["object_times"], before["object_times"])
+    objects = list(compress(count(), _busy(tables["objects"])))
+    of_objects = tables["objects"]["type"].tolist()
+    types = {of_objects[row] for row in objects} | set(compress(count(), _busy(tables["types"])))
     known = set(rows_of(earlier, "marks"))
-    tables["marks"] = taken(tables["marks"], [i for i, row in enumerate(rows_of(later, "marks")) if row not in known])
-    return {kind: tables[kind] for kind in KINDS}
+    return tables, {
+        "types": sorted(types),
+        "objects": objects,
+        "lifetimes": list(compress(count(), tables["lifetimes"]["count"])),
+        "object_spans": _calls(now["object_spans"], before["object_spans"]),
+        "marks": [row for row, mark in enumerate(rows_of(later, "marks")) if mark not in known],
+    }
 
 
 def _keys(recording: Recording) -> dict[str, _Keys]:
@@ -115,20 +108,6 @@ def _busy(table: Columns) -> list[bool]:
     if "before" in table:
         columns += [table[name].tolist() for name in ("before", "resurrected")]
     return [any(row) for row in zip(*columns, strict=True)]
-
-
-def _numbered(chosen: Iterable[bool]) -> list[int]:
-    """Return new ids for the chosen rows, and -1 for the others."""
-    ids = []
-    number = 0
-    for is_chosen in chosen:
-        ids.append(number if is_chosen else -1)
-        number += is_chosen
-    return ids
-
-
-def _kept(ids: Sequence[int]) -> list[int]:
-    return [row for row, number in enumerate(ids) if number >= 0]
 
 
 def _times(now: Columns, before: Columns) -> Columns:
