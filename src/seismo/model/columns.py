@@ -161,6 +161,31 @@ def with_rows(tables: Tables, chosen: Mapping[str, Sequence[int]]) -> Tables:
     return result
 
 
+def distinct(keys: Iterable[Any]) -> list[tuple[Any, int]]:
+    """Return the keys, each with the number of equal ones before it."""
+    seen: dict[Any, int] = {}
+    result = []
+    for key in keys:
+        seen[key] = seen.get(key, -1) + 1
+        result.append((key, seen[key]))
+    return result
+
+
+def less(now: Columns, before: Columns, names: Iterable[str], rows: Sequence[int | None]) -> Columns:
+    """Return the table with these columns less those of an earlier snapshot, and not below 0.
+
+    `rows` has the row in `now` of each row in `before`, or None.
+    """
+    table = dict(now)
+    for name in names:
+        values = now[name].tolist()
+        for row, past in zip(rows, before[name].tolist(), strict=True):
+            if row is not None:
+                values[row] = max(0, values[row] - past)
+        table[name] = memoryview(array.array(now[name].format, values))
+    return table
+
+
 class Texts:
     """A string table under construction."""
 

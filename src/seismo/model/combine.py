@@ -27,6 +27,7 @@ from seismo.model.columns import (
     clamped,
     columns_of_named,
     ints,
+    less,
     named_rows,
     taken,
     with_rows,
@@ -319,14 +320,8 @@ def subtract(later: Recording, earlier: Recording) -> Recording:
         raise RecordingError(
             "one recording is not an earlier snapshot of the other", "", "subtract snapshots of one session"
         )
-    nodes = dict(now)
-    busy = bytearray(len(now["id"]))
-    for name in _GROWING:
-        values = now[name].tolist()
-        values[:count] = [max(0, a - b) for a, b in zip(values, before[name].tolist(), strict=False)]
-        nodes[name] = memoryview(array.array(now[name].format, values))
-        for row in compress(range(len(values)), values):
-            busy[row] = 1
+    nodes = less(now, before, _GROWING, range(count))
+    busy = bytearray(map(any, zip(*(nodes[name].tolist() for name in _GROWING), strict=True)))
     objects, chosen = object_snapshots.subtracted(later, earlier)
     of_objects = objects["objects"]["node"].tolist()
     for row in map(of_objects.__getitem__, chosen["objects"]):

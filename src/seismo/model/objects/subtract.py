@@ -10,16 +10,15 @@ Rows are matched by contents rather than by ids, because the ids of a damaged fi
 from __future__ import annotations
 
 from itertools import compress, count
+from operator import gt
 from typing import TYPE_CHECKING, Any
 
 from seismo.errors import RecordingError
-from seismo.model.columns import ints, rows_of, taken
+from seismo.model.columns import distinct, ints, less, rows_of, taken
 from seismo.model.enums import OBJECT_AT_MOST, TYPE_AT_MOST
 from seismo.model.objects.merge import type_key
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from seismo.model.columns import Columns, Tables
     from seismo.model.recording import Recording
 
@@ -59,45 +58,30 @@ def subtracted(later: Recording, earlier: Recording) -> tuple[Tables, dict[str, 
 
 def _keys(recording: Recording) -> dict[str, _Keys]:
     """Return the key of each row of each cumulative table: decoded contents, and node ids, which do not change."""
-    types = _distinct(type_key(row) for row in rows_of(recording, "types"))
+    types = distinct(type_key(row) for row in rows_of(recording, "types"))
     functions = [tuple(row[:5]) for row in rows_of(recording, "functions")]
-    objects = _distinct(
+    objects = distinct(
         (types[row.type], functions[row.function] if row.function >= 0 else (), row.line, row.node)
         for row in recording.objects
     )
-    lifetimes = _distinct((objects[row.object], row.unit, row.bucket) for row in recording.lifetimes)
+    lifetimes = distinct((objects[row.object], row.unit, row.bucket) for row in recording.lifetimes)
     return {"types": types, "objects": objects, "lifetimes": lifetimes}
-
-
-def _distinct(keys: Iterable[tuple[Any, ...]]) -> _Keys:
-    """Return the keys with a number that distinguishes equal keys, which only a damaged file has, by their order."""
-    seen: dict[tuple[Any, ...], int] = {}
-    result: _Keys = []
-    for key in keys:
-        seen[key] = seen.get(key, -1) + 1
-        result.append((key, seen[key]))
-    return result
 
 
 def _less(kind: str, later: Recording, earlier: Recording, new: _Keys, old: _Keys) -> Columns:
     """Return the rows of `later` with the cumulative columns less their earlier values."""
+    now, before = later._raw[kind], earlier._raw[kind]
     row_of = {key: row for row, key in enumerate(new)}
-    rows = [row_of.get(key) for key in old]
-    table = dict(later._raw[kind])
-    for name in GROWING[kind]:
-        values = table[name].tolist()
-        for row, past in zip(rows, earlier._raw[kind][name].tolist(), strict=True):
-            if row is None or (name == "born" and past > values[row]):
-                raise RecordingError(
-                    "one recording is not an earlier snapshot of the other", "", "subtract snapshots of one session"
-                )
-            values[row] = max(0, values[row] - past)  # an estimate may have decreased
-        table[name] = ints(values)
+    rows = [row_of.get(key, -1) for key in old]
+    if -1 in rows or ("born" in now and any(map(gt, before["born"], map(now["born"].__getitem__, rows)))):
+        raise RecordingError(
+            "one recording is not an earlier snapshot of the other", "", "subtract snapshots of one session"
+        )
+    table = less(now, before, GROWING[kind], rows)
     if kind in AT_MOST:
         flags = table["flags"].tolist()
         for row in rows:
-            if row is not None:
-                flags[row] |= AT_MOST[kind]
+            flags[row] |= AT_MOST[kind]
         table["flags"] = ints(flags)
     return table
 
