@@ -236,7 +236,7 @@ class Number(_OfFact):
 
     def text(self) -> str:
         if self.operator == "in":
-            return f"{self.fact} in ({self._listed()})"
+            return f"{self.fact} in ({', '.join(self.listed())})"
         return f"{self.fact} {self.operator} {self._shown(self.ranges[0][0])}"
 
     def _shown(self, value: int) -> str:
@@ -246,9 +246,10 @@ class Number(_OfFact):
         unit = units[-1] if units else "ns"
         return f"{value // UNITS[unit]}{unit}"
 
-    def _listed(self) -> str:
+    def listed(self) -> list[str]:
+        """Return the ranges as text."""
         shown = [(self._shown(low), self._shown(high)) for low, high in self.ranges]
-        return ", ".join(low if low == high else f"{low}-{high}" for low, high in shown)
+        return [low if low == high else f"{low}-{high}" for low, high in shown]
 
     def inside(self) -> Ranges:
         """Return the ranges of whole numbers that satisfy it."""
@@ -285,14 +286,14 @@ class Kind(Term):
 
     __slots__ = ("kind", "parts")
 
-    def __init__(self, column: int, kind: str, parts: tuple[Term, ...] = ()) -> None:
+    def __init__(self, column: int, kind: str, parts: tuple[Text | Number, ...] = ()) -> None:
         self.column, self.kind, self.parts = column, kind, parts
 
     def text(self) -> str:
         shown = [
-            part._listed() if isinstance(part, Number) else ", ".join(map(quoted, part.patterns))
+            text
             for part in self.parts
-            if isinstance(part, (Number, Text))
+            for text in (map(quoted, part.patterns) if isinstance(part, Text) else part.listed())
         ]
         return f"{self.kind}({', '.join(shown)})" if shown else self.kind
 
