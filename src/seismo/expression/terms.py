@@ -256,18 +256,15 @@ class Number(_OfFact):
         if self.operator == "in":
             return self.ranges
         value = self.ranges[0][0]
-        if self.operator == "==":
-            return ((value, value),)
-        if self.operator == "<":
-            return ((LEAST, value - 1),)
-        if self.operator == "<=":
-            return ((LEAST, value),)
-        above = ((value + 1, MOST),) if value < MOST else ()
-        if self.operator == ">":
-            return above
-        if self.operator == ">=":
-            return ((value, MOST),)
-        return ((LEAST, value - 1), *above)
+        below, above = ((LEAST, value - 1),), ((value + 1, MOST),) if value < MOST else ()
+        return {
+            "==": ((value, value),),
+            "!=": (*below, *above),
+            "<": below,
+            "<=": ((LEAST, value),),
+            ">": above,
+            ">=": ((value, MOST),),
+        }[self.operator]
 
     def emit(self, program: Program) -> None:
         program.ranges(self.fact, self.inside())

@@ -12,7 +12,6 @@ from seismo import recording_kinds
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import os
-    from argparse import ArgumentParser
     from collections.abc import Sequence
     from typing import Any, TextIO
 
@@ -58,6 +57,7 @@ class Kind:
     tables: tuple[tuple[str, tuple[str, ...]], ...] = ()  # further tables that `seismo info` counts, with nouns
     # Functions as MODULE:NAME in the kind's folder. "" if there is none:
     sorted_by = "story:ORDERS"
+    options = "options:add"  # declares the kind's own options of `seismo report`
     notes = ""  # returns notes that are no loss
     compares = ""  # writes a page of changes
     inlined = ""  # returns an element that draws a recording in a notebook
@@ -77,9 +77,6 @@ class Kind:
             hint = did_you_mean(word, [*known, *OF_PSTATS]) + f"use one of {', '.join(known)}"
             raise UsageError(f"{self.rows} cannot be sorted by {word!a}", place, hint)
         return order
-
-    def add_options(self, parser: ArgumentParser) -> None:
-        """Declare this kind's own options of `seismo report`."""
 
     def check(self, options: Options) -> None:
         """Raise UsageError for mistakes that are visible in the options alone, before a recording is read."""
