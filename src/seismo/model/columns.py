@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from seismo import _core
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from seismo.model.recording import Recording
     from seismo.model.table import Strings
@@ -244,3 +244,28 @@ class MergedRows:
         order = sorted(self.rows)
         table = columns_of(self.kind, [self.rows[key] for key in order], texts)
         return table, {key: number for number, key in enumerate(order)}
+
+
+def merged_rows(
+    kind: str,
+    place: Sequence[str],
+    parts: Sequence[Recording],
+    texts: Texts | None = None,
+    *,
+    flag: int = 0,
+    key_of: Callable[[Sequence[Any]], tuple[Any, ...]] | None = None,
+    **maps: Sequence[Any],
+) -> tuple[Columns, list[list[int]]]:
+    """Return the merged table of all parts, and the new id of each row of each part.
+
+    Rows with equal columns `place`, or with equal results of `key_of`, become one, as in MergedRows. `maps` has for
+    each part the new ids to which a column refers.
+    """
+    sums = MergedRows(kind, place, flag)
+    keys = []
+    for number, part in enumerate(parts):
+        ids = {name: of[number] for name, of in maps.items()}
+        rows = renumbered(kind, rows_of(part, kind), **ids)
+        keys.append([sums.add(row, key_of(row) if key_of else None) for row in rows])
+    table, numbers = sums.table(texts)
+    return table, [[numbers[key] for key in of_part] for of_part in keys]

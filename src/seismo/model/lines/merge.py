@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from seismo.model.columns import (
     KEY,
     Columns,
-    MergedRows,
     Tables,
     Texts,
     bits_of,
@@ -20,8 +19,8 @@ from seismo.model.columns import (
     empty,
     ints,
     less,
+    merged_rows,
     names_of,
-    renumbered,
     rows_of,
     taken,
 )
@@ -53,25 +52,13 @@ def merged(parts: Sequence[Recording], function_maps: Sequence[Sequence[int]], t
     """
     tables: Tables = {}
     row_maps: dict[str, list[list[int]]] = {}
-    for kind in PLACES:
-        tables[kind], row_maps[kind] = _merged_places(kind, parts, function_maps, texts)
+    for kind, place in PLACES.items():
+        tables[kind], row_maps[kind] = merged_rows(kind, place, parts, texts, function=function_maps)
     names = sorted({name for part in parts for (name,) in rows_of(part, "contexts")})
     tables["contexts"] = columns_of("contexts", [(name,) for name in names], texts)
     numbers = {name: number for number, name in enumerate(names)}
     tables["context_hits"] = _merged_contexts(parts, numbers, row_maps)
     return tables
-
-
-def _merged_places(
-    kind: str, parts: Sequence[Recording], function_maps: Sequence[Sequence[int]], texts: Texts
-) -> tuple[Columns, list[list[int]]]:
-    sums = MergedRows(kind, PLACES[kind])
-    keys_of = [
-        [sums.add(row) for row in renumbered(kind, rows_of(part, kind), function=functions)]
-        for part, functions in zip(parts, function_maps, strict=True)
-    ]
-    table, order = sums.table(texts)
-    return table, [[order[key] for key in keys] for keys in keys_of]
 
 
 def context_rows(recording: Recording) -> Iterator[tuple[int, int, int]]:

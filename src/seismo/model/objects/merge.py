@@ -12,7 +12,18 @@ from __future__ import annotations
 from operator import add
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from seismo.model.columns import MergedRows, clamped, columns_of, empty, ints, names_of, renumbered, rows_of, translated
+from seismo.model.columns import (
+    MergedRows,
+    clamped,
+    columns_of,
+    empty,
+    ints,
+    merged_rows,
+    names_of,
+    renumbered,
+    rows_of,
+    translated,
+)
 from seismo.model.enums import OBJECT_AT_MOST, TYPE_AT_MOST, TYPE_ESTIMATED
 
 if TYPE_CHECKING:
@@ -23,7 +34,8 @@ if TYPE_CHECKING:
 
 KINDS = ("types", "objects", "lifetimes", "object_times", "object_spans", "object_survivors", "holders", "marks")
 OF_FUNCTIONS = ("objects", "object_spans")  # tables with a column `function`, which is -1 for no function
-_OF_OBJECTS = ("node", "type", "function", "line")  # the key of an object, and the order
+# The key of an object, and the order; and of its lifetimes.
+_OF_OBJECTS, _OF_LIFETIMES = ("node", "type", "function", "line"), ("object", "unit", "bucket")
 
 
 class Maps(NamedTuple):
@@ -42,12 +54,18 @@ def merged(parts: Sequence[Recording], maps: Sequence[Maps], texts: Texts | None
     if not any(len(part._raw[kind]["id"]) for part in parts for kind in KINDS):
         return {kind: empty(kind) for kind in KINDS}
     tables: Tables = {}
-    tables["types"], types = _merged_types(parts, texts)
-    tables["objects"], objects = _merged_objects(parts, types, maps)
-    tables["lifetimes"] = _merged_lifetimes(parts, objects)
+    functions, nodes = [of.functions for of in maps], [of.nodes for of in maps]
+    names = ("module", "name", "size", "item_size")
+    tables["types"], types = merged_rows("types", names, parts, texts, flag=TYPE_AT_MOST, key_of=type_key)
+    tables["objects"], objects = merged_rows(
+        "objects", _OF_OBJECTS, parts, flag=OBJECT_AT_MOST, type=types, function=functions, node=nodes
+    )
+    tables["lifetimes"], _ = merged_rows("lifetimes", _OF_LIFETIMES, parts, object=objects)
     tables["object_times"] = _merged_times(parts)
     tables["object_spans"], spans = _merged_spans(parts, maps)
-    tables["object_survivors"] = _merged_survivors(parts, spans, objects)
+    tables["object_survivors"], _ = merged_rows(
+        "object_survivors", ("span", "object"), parts, span=spans, object=objects
+    )
     tables["holders"] = _merged_holders(parts, objects, texts)
     marks = [
         row
@@ -68,33 +86,6 @@ def type_key(row: Sequence[Any]) -> tuple[Any, ...]:
     """Return the key of a type: its name and its shape."""
     module, name, flags, size, item_size = row[:5]
     return (module, name, flags & ~(TYPE_ESTIMATED | TYPE_AT_MOST), size, item_size)
-
-
-def _merged_types(parts: Sequence[Recording], texts: Texts | None) -> tuple[Columns, list[list[int]]]:
-    sums = MergedRows("types", ("module", "name", "size", "item_size"), TYPE_AT_MOST)
-    keys = [[sums.add(list(row), type_key(row)) for row in rows_of(part, "types")] for part in parts]
-    table, numbers = sums.table(texts)
-    return table, [[numbers[key] for key in of_part] for of_part in keys]
-
-
-def _merged_objects(
-    parts: Sequence[Recording], types: Sequence[Sequence[int]], maps: Sequence[Maps]
-) -> tuple[Columns, list[list[int]]]:
-    sums = MergedRows("objects", _OF_OBJECTS, OBJECT_AT_MOST)
-    keys = []
-    for part, of_types, ids in zip(parts, types, maps, strict=True):
-        rows = renumbered("objects", rows_of(part, "objects"), type=of_types, function=ids.functions, node=ids.nodes)
-        keys.append([sums.add(row) for row in rows])
-    table, numbers = sums.table()
-    return table, [[numbers[key] for key in of_part] for of_part in keys]
-
-
-def _merged_lifetimes(parts: Sequence[Recording], objects: Sequence[Sequence[int]]) -> Columns:
-    sums = MergedRows("lifetimes", ("object", "unit", "bucket"))
-    for part, of_objects in zip(parts, objects, strict=True):
-        for row in renumbered("lifetimes", rows_of(part, "lifetimes"), object=of_objects):
-            sums.add(row)
-    return sums.table()[0]
 
 
 def _merged_times(parts: Sequence[Recording]) -> Columns:
@@ -127,16 +118,6 @@ def _merged_spans(parts: Sequence[Recording], maps: Sequence[Maps]) -> tuple[Col
     for new, (_, number, old) in enumerate(entries):
         spans[number][old] = new
     return columns_of("object_spans", [row for row, _, _ in entries]), spans
-
-
-def _merged_survivors(
-    parts: Sequence[Recording], spans: Sequence[Mapping[int, int]], objects: Sequence[Sequence[int]]
-) -> Columns:
-    sums = MergedRows("object_survivors", ("span", "object"))
-    for part, of_spans, of_objects in zip(parts, spans, objects, strict=True):
-        for row in renumbered("object_survivors", rows_of(part, "object_survivors"), span=of_spans, object=of_objects):
-            sums.add(row)
-    return sums.table()[0]
 
 
 class _Holder:
@@ -190,7 +171,7 @@ def with_nodes(tables: Tables, nodes: Mapping[int, int] | Sequence[int]) -> Tabl
     keys = [sums.add(row) for row in rows("objects", node=nodes)]
     table, numbers = sums.table()
     objects = [numbers[key] for key in keys]
-    lifetimes = MergedRows("lifetimes", ("object", "unit", "bucket"))
+    lifetimes = MergedRows("lifetimes", _OF_LIFETIMES)
     for row in rows("lifetimes", object=objects):
         lifetimes.add(row)
     others = {kind: translated(tables[kind], object=objects) for kind in ("object_survivors", "holders")}
