@@ -14,7 +14,6 @@ from seismo.model.objects.groups import (
     by_path,
     by_type,
     by_type_and_line,
-    cycles,
     totals,
 )
 from seismo.model.objects.leaks import leaks, spans
@@ -114,7 +113,7 @@ def test_types_alone_are_grouped_without_lines():
     assert (group.type, group.born, group.live) == ("app.T", 12, 4)
     assert (group.peak, group.peak_at_most) == (6, True)
     assert by_line(recording) == by_path(recording) == []
-    assert [group.died_by_gc for group in cycles(recording)] == [2]
+    assert group.died_by_gc == 2
 
 
 def test_call_paths_of_all_threads_are_one():
@@ -179,10 +178,6 @@ def test_short_lives_are_those_of_few_births_or_of_little_time():
     assert line.short_share == 300 / 800
     assert line.in_births.buckets == (100, 0, 0, 0, 150, 30, 0, 0, 0, 20)
     assert line.in_ns.count == 300
-
-
-def test_objects_in_cycles_are_found_by_who_freed_them():
-    assert [(group.type, group.line, group.died_by_gc) for group in cycles(told())] == [("dict", 31, 40)]
 
 
 def test_totals_are_those_of_all_types():

@@ -7,9 +7,9 @@ from page_data import data_of
 
 from seismo.model import Builder
 from seismo.report.libraries import INSTALLED, STANDARD, libraries, library_of
+from seismo.report.lines import KIND
 from seismo.report.lines.page import lines_page
 from seismo.report.lines.story import LinesView
-from seismo.report.lines.summary import write as write_summary
 from seismo.report.lines.text import write_report
 from seismo.report.paper import Paper
 from seismo.report.words import Signs
@@ -102,7 +102,7 @@ def test_libraries_are_left_out_and_named():
 def test_the_summary_leaves_them_out_unless_chosen():
     for settings, hidden in (({}, True), ({"where": 'module("*")'}, False)):
         stream = io.StringIO()
-        write_summary(recording(settings), stream)
+        KIND.summary(recording(settings), stream)
         shown = stream.getvalue()
         assert ("_bootstrap" not in shown) == hidden
         assert ("80.0 ms (80.0 %) in lines of the standard library" in shown) == hidden
@@ -116,7 +116,7 @@ def test_the_summary_of_a_choice_that_nothing_met():
     built = b.build()
     built.meta.update(recorder="linetimes", settings={"where": 'module("nothing")'})
     stream = io.StringIO()
-    write_summary(built, stream)
+    KIND.summary(built, stream)
     assert "no function that ran is one of these" in stream.getvalue()
 
 

@@ -5,12 +5,12 @@ import io
 import children
 
 from seismo.model import Builder
-from seismo.report.calls import summary
+from seismo.report.calls import KIND
 
 
 def written(recording, path=""):
     out = io.StringIO()
-    summary.write(recording, out, path)
+    KIND.summary(recording, out, path)
     return out.getvalue().splitlines()
 
 

@@ -12,10 +12,10 @@ from page_data import data_of
 from seismo import formats
 from seismo.cli.main import main
 from seismo.model import Builder, read
-from seismo.report.calls import summary
+from seismo.report.calls import KIND as CALLS
 from seismo.report.calls.tree import Limits
 from seismo.report.facts import header
-from seismo.report.lines import summary as lines_summary
+from seismo.report.lines import KIND as LINES
 from seismo.report.lines import text as lines_report
 from seismo.report.lines.page import lines_page
 from seismo.report.lines.story import LinesView
@@ -189,7 +189,7 @@ def test_reasons():
 
 def test_the_summaries():
     out = io.StringIO()
-    summary.write(server(), out, "x.seismo")
+    CALLS.summary(server(), out, "x.seismo")
     lines = out.getvalue().splitlines()
     assert " ".join(lines).startswith(
         "seismo: 82 calls of 5 functions in 2.00 s on 2 threads: 130 ms running, 1.87 s waiting"
@@ -197,7 +197,7 @@ def test_the_summaries():
     assert [line.split()[-1] for line in lines[3:5]] == ["select:poll", "app:page"]
     assert len(lines) <= 15
     out = io.StringIO()
-    lines_summary.write(timed_lines(), out)
+    LINES.summary(timed_lines(), out)
     lines = out.getvalue().splitlines()
     assert lines[0].endswith("100 ms running, 1.90 s waiting")
     assert [line.split()[:2] for line in lines[2:4]] == [["1.92", "s"], ["80.0", "ms"]]

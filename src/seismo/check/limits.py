@@ -20,7 +20,6 @@ from seismo.check.measurement import QUANTITIES
 from seismo.errors import UsageError, did_you_mean
 from seismo.expression.glob import matches
 
-SCOPES = ("", "each", "test")
 SYNTAX = 'write it as: calls("app.*") <= +1%   or: each lines <= +10   or: depth <= 200'
 LIMIT = re.compile(
     r"\s*(?:(?P<scope>each|test)\s+)?(?P<quantity>\w+)\s*(?:\(\s*(?P<quote>[\"'])(?P<pattern>.*)(?P=quote)\s*\))?"

@@ -71,28 +71,25 @@ def _lines(name: str, text: str) -> str:
 OPTIONS = (
     Option(
         "--against",
-        "against",
         "compare with this revision of git (a branch, a tag, a commit), or with this file of --update "
         f"(default: {BASELINE})",
         metavar="REV|FILE",
     ),
-    Option("--update", "update", f"write the counts to the file of --against, or to {BASELINE}"),
-    Option("--limit", "limits", "what is allowed; may be given several times", metavar="LIMIT", read=_limit, many=True),
+    Option("--update", f"write the counts to the file of --against, or to {BASELINE}"),
+    Option("--limit", "what is allowed; may be given several times", metavar="LIMIT", read=_limit, many=True),
     *settings("check", "build"),
     Option(
         "--sizes",
-        "sizes",
         "run the program with these sizes of its input, and report what grows faster than the input: N in 'n=N,N,N' "
         "replaces {{n}} in the program's arguments, and is its environment variable n",
         metavar="SIZES",
         read=_sizes,
     ),
-    Option("--time", "time", f"also compare the CPU time of bare runs; the limit is +{TIME_LIMIT:g} %%"),
-    Option("--time-limit", "time_limit", "as --time, with this limit in percent", metavar="N", read=number),
-    Option("--runs", "runs", "count calls and lines in N runs of each side (default: 2)", metavar="N", read=whole),
+    Option("--time", f"also compare the CPU time of bare runs; the limit is +{TIME_LIMIT:g} %%"),
+    Option("--time-limit", "as --time, with this limit in percent", metavar="N", read=number),
+    Option("--runs", "count calls and lines in N runs of each side (default: 2)", metavar="N", read=whole),
     Option(
         "--lines",
-        "lines",
         "whose lines to count: own (default), without the standard library and installed packages, or all, which takes "
         "longer",
         metavar="own|all",
@@ -101,13 +98,12 @@ OPTIONS = (
     *settings("check", "no_objects", "tolerate"),
     Option(
         "--format",
-        "formats",
         f"how to write the result: {', '.join(FORMATS)}; =FILE writes to a file; may be given several times",
         metavar="NAME[=FILE]",
         read=_format,
         many=True,
     ),
-    Option("-q --quiet", "quiet", "show neither the program's output nor the progress of seismo"),
+    Option("-q --quiet", "show neither the program's output nor the progress of seismo"),
 )
 
 
@@ -157,11 +153,11 @@ class _Checking:
         self.sizes: Sizes | None = given.get("sizes")
         reason = why_not()
         self.objects = not given.get("no_objects") and not reason
-        self.limits: list[Limit] = given.get("limits") or [
+        self.limits: list[Limit] = given.get("limit") or [
             one for one in DEFAULTS if self.objects or one.quantity not in ("births", "bytes")
         ]
         self.remarks = [] if self.objects or given.get("no_objects") else [f"births are not counted: {reason}"]
-        self.formats: list[tuple[str, str]] = given.get("formats") or [("text", "")]
+        self.formats: list[tuple[str, str]] = given.get("format") or [("text", "")]
         # A format for programs on stdout must have stdout to itself.
         self.apart = any(kind != "text" and not path for kind, path in self.formats)
 

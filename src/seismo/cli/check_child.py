@@ -61,9 +61,9 @@ VERBS = {
         recording_kinds.CALLS,
         __doc__,
         (
-            Option("--lines", "lines", "also count lines, into this file", metavar="FILE"),
-            Option("--everywhere", "everywhere", "count lines of libraries, too"),
-            Option("--source", "source", "which of the interpreter's hooks to use", metavar="NAME"),
+            Option("--lines", "also count lines, into this file", metavar="FILE"),
+            Option("--everywhere", "count lines of libraries, too"),
+            Option("--source", "which of the interpreter's hooks to use", metavar="NAME"),
         ),
         _calls,
         name="check",

@@ -68,8 +68,8 @@ VERB = _Cover(
     of_a_program(__doc__, "a table"),
     (
         *settings("cover"),
-        Option("--rcfile", "rcfile", "read this settings file instead of the project's", metavar="FILE"),
-        Option("--no-config", "no_config", "do not read any settings file"),
+        Option("--rcfile", "read this settings file instead of the project's", metavar="FILE"),
+        Option("--no-config", "do not read any settings file"),
     ),
 )
 main = VERB.run

@@ -30,7 +30,6 @@ VERB = RecordingVerb(
     (
         Option(
             "--only",
-            "only",
             "time only functions whose module, name or file matches; a name without wildcards includes everything "
             "inside; may be given several times",
             metavar="GLOB",

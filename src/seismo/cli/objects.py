@@ -69,18 +69,16 @@ VERB = RecordingVerb(
     recording_kinds.OBJECTS,
     of_a_program(__doc__),
     (
-        Option("--types", "types", "count objects by type only: cheaper, but without lines, lifetimes and survivors"),
+        Option("--types", "count objects by type only: cheaper, but without lines, lifetimes and survivors"),
         *settings("objects", "paths"),
         Option(
             "--leaks",
-            "leaks",
             "report which objects survive each call of these functions, and who holds them",
             metavar="EXPR",
         ),
         *settings("objects", "span"),
         Option(
             "--holders",
-            "holders",
             "find at the end who holds the survivors of the N types and lines with most of them; 0: do not look "
             f"(default: {HOLDERS}, with --leaks {HOLDERS_OF_LEAKS})",
             metavar="N",

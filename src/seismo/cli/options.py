@@ -15,7 +15,7 @@ from seismo.original_builtins import builtins as __builtins__  # type: ignore[no
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-    from typing import NoReturn
+    from typing import Any, NoReturn
 
 # ---- help texts ----
 
@@ -25,7 +25,6 @@ COLOR_HELP = (
 FORCE = "overwrite {} even if seismo did not write it"
 JSON = "print one JSON object, for programs"
 OPEN = "open the page in the browser (without --html: one in a temporary folder)"
-SEVERAL = "; may be given several times"
 
 _RUNS = """\
 The program runs as it does under python, with its own sys.argv, sys.path, __main__, stdin, output, exit status and
@@ -156,20 +155,11 @@ READERS: dict[str, Callable[[str, str], object]] = {
 
 
 class Option(Setting):
-    """An option of one verb alone, or of all that record. names: its spellings. key: its name in what was given."""
+    """An option of one verb alone, or of all that record. names: its spellings, the last of which it is given by."""
 
-    def __init__(
-        self,
-        names: str,
-        key: str,
-        help: str,  # noqa: A002  argparse's name
-        *,
-        metavar: str = "",
-        choices: tuple[str, ...] = (),
-        read: str | Callable[[str, str], object] = "",
-        many: bool = False,
-    ) -> None:
-        super().__init__(key, "", help, choices, metavar=metavar, read=read, word=names, many=many)
+    def __init__(self, names: str, help: str, **how: Any) -> None:  # noqa: A002  argparse's name
+        name = names.rpartition(" ")[2].removeprefix("--").replace("-", "_")
+        super().__init__(name, "", help, word=names, **how)
 
 
 def help_of(option: Setting) -> str:
@@ -179,20 +169,20 @@ def help_of(option: Setting) -> str:
 
 OUTPUT = Option(
     "-o --output",
-    "output",
     "write the recording to FILE, and those of forked children next to it (default: NAME-PID.seismo)",
     metavar="FILE",
 )
-OVERWRITE = Option("--force", "force", "overwrite FILE even if it is not a recording")
-COLOR = Option("--color", "color", COLOR_HELP, metavar="WHEN", choices=COLOURS)
-QUIET = Option("-q --quiet", "quiet", "print no messages of seismo")
-CHILDREN = Option("--children", "children", "also record processes that the program starts, into the same file")
-FLUSH = Option(
-    "--flush",
+OVERWRITE = Option("--force", "overwrite FILE even if it is not a recording")
+COLOR = Option("--color", COLOR_HELP, metavar="WHEN", choices=COLOURS)
+QUIET = Option("-q --quiet", "print no messages of seismo")
+CHILDREN = Option("--children", "also record processes that the program starts, into the same file")
+FLUSH = Setting(
     "flush_ms",
+    "",
     "update the file at this interval while the program runs (default: {flush})",
     metavar="SECONDS",
     read=milliseconds,
+    word="--flush",
 )
 
 

@@ -3,7 +3,7 @@
     def settings(given, program):                   {"quiet": True, ...}
         return {"source": given["source"], ...}     the recorder's settings
 
-    VERB = RecordingVerb(recording_kinds.CALLS, __doc__, (Option("--leaks", "leaks", "..."), ...), settings)
+    VERB = RecordingVerb(recording_kinds.CALLS, __doc__, (Option("--leaks", "..."), ...), settings)
     main = VERB.run
 
 A verb with its own end overrides make().

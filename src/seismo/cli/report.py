@@ -124,8 +124,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _declared(kind: Kind, parser: argparse.ArgumentParser) -> dict[str, object]:
     """Declare the kind's own options. Return their defaults."""
+    from seismo.report.kind import own
+
     before = {action.dest for action in parser._actions}
-    kind.add_options(parser)
+    if kind.options:
+        own(kind, kind.options)(parser)
     return {action.dest: action.default for action in parser._actions if action.dest not in before}
 
 

@@ -1,6 +1,6 @@
 """Verbs that run a program: their options and words, read up to the program's own words.
 
-    VERB = Verb("watch", usage, __doc__, (Option("--stack", "stack", "show the stack of callers"), ...))
+    VERB = Verb("watch", usage, __doc__, (Option("--stack", "show the stack of callers"), ...))
     given, program = VERB.read(words)               {"stack": True, ...}, and the program to run
 
 The words are read by hand, because argparse would take longer than the rest of the start; only --help uses it. Verbs

@@ -83,6 +83,17 @@ class Expression:
         """Return the kinds that the text names."""
         return frozenset(term.kind for term in self._terms if isinstance(term, Kind))
 
+    def patterns(self) -> list[tuple[str, list[str]]]:
+        """Return the word of each term with patterns, and these; the lines of `line("app/pay.py", 120)` follow them."""
+        found: list[tuple[str, list[str]]] = []
+        for term in self._terms:
+            if isinstance(term, Text):
+                found.append((term.fact, list(term.patterns)))
+            elif isinstance(term, Kind) and term.parts:
+                parts = (part.patterns if isinstance(part, Text) else part.listed() for part in term.parts)
+                found.append((term.kind, [text for of_part in parts for text in of_part]))
+        return found
+
     def bounds(self, fact: str) -> list[int]:
         """Return the values at which terms about this number (`duration` ...) change their result, sorted."""
         ranges = [

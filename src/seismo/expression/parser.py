@@ -255,7 +255,7 @@ class _Parser:
             if not self.skip(","):
                 break
         self.close(opened)
-        parts: list[Term] = [Text(token.column, "file", tuple(files))] if files else []
+        parts: list[Text | Number] = [Text(token.column, "file", tuple(files))] if files else []
         if ranges:
             parts.append(Number(token.column, "line", "in", tuple(ranges)))
         return Kind(token.column, "line", tuple(parts))

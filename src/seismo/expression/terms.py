@@ -236,7 +236,7 @@ class Number(_OfFact):
 
     def text(self) -> str:
         if self.operator == "in":
-            return f"{self.fact} in ({self._listed()})"
+            return f"{self.fact} in ({', '.join(self.listed())})"
         return f"{self.fact} {self.operator} {self._shown(self.ranges[0][0])}"
 
     def _shown(self, value: int) -> str:
@@ -246,27 +246,25 @@ class Number(_OfFact):
         unit = units[-1] if units else "ns"
         return f"{value // UNITS[unit]}{unit}"
 
-    def _listed(self) -> str:
+    def listed(self) -> list[str]:
+        """Return the ranges as text."""
         shown = [(self._shown(low), self._shown(high)) for low, high in self.ranges]
-        return ", ".join(low if low == high else f"{low}-{high}" for low, high in shown)
+        return [low if low == high else f"{low}-{high}" for low, high in shown]
 
     def inside(self) -> Ranges:
         """Return the ranges of whole numbers that satisfy it."""
         if self.operator == "in":
             return self.ranges
         value = self.ranges[0][0]
-        if self.operator == "==":
-            return ((value, value),)
-        if self.operator == "<":
-            return ((LEAST, value - 1),)
-        if self.operator == "<=":
-            return ((LEAST, value),)
-        above = ((value + 1, MOST),) if value < MOST else ()
-        if self.operator == ">":
-            return above
-        if self.operator == ">=":
-            return ((value, MOST),)
-        return ((LEAST, value - 1), *above)
+        below, above = ((LEAST, value - 1),), ((value + 1, MOST),) if value < MOST else ()
+        return {
+            "==": ((value, value),),
+            "!=": (*below, *above),
+            "<": below,
+            "<=": ((LEAST, value),),
+            ">": above,
+            ">=": ((value, MOST),),
+        }[self.operator]
 
     def emit(self, program: Program) -> None:
         program.ranges(self.fact, self.inside())
@@ -285,14 +283,14 @@ class Kind(Term):
 
     __slots__ = ("kind", "parts")
 
-    def __init__(self, column: int, kind: str, parts: tuple[Term, ...] = ()) -> None:
+    def __init__(self, column: int, kind: str, parts: tuple[Text | Number, ...] = ()) -> None:
         self.column, self.kind, self.parts = column, kind, parts
 
     def text(self) -> str:
         shown = [
-            part._listed() if isinstance(part, Number) else ", ".join(map(quoted, part.patterns))
+            text
             for part in self.parts
-            if isinstance(part, (Number, Text))
+            for text in (map(quoted, part.patterns) if isinstance(part, Text) else part.listed())
         ]
         return f"{self.kind}({', '.join(shown)})" if shown else self.kind
 

@@ -10,6 +10,8 @@ One gap is left: a dict compares the requested key with keys of equal hash, whos
 
 from __future__ import annotations
 
+from _operator import ge, gt, le, lt
+
 from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 
 TYPE_CHECKING = False
@@ -25,6 +27,7 @@ _GETSET = type(type(lambda: None).__dict__["__code__"])  # the type of __dict__
 _PLAIN = (str, int, float, bool, bytes, type(None), list, tuple, dict)
 _MRO = type.__dict__["__mro__"]
 _CLASS_DICT = type.__dict__["__dict__"]
+_ORDERS = {"<": lt, "<=": le, ">": gt, ">=": ge}
 
 
 def follow(value: object, path: tuple[tuple[str, str | int], ...]) -> object:
@@ -116,10 +119,4 @@ def _equal(value: object, literal: Literal) -> bool:
 def _ordered(value: object, operator: str, literal: Literal) -> bool:
     if value is None or literal is None or not _comparable(value) or (type(value) is str) != (type(literal) is str):
         return False
-    if operator == "<":
-        return value < literal  # type: ignore[operator]
-    if operator == "<=":
-        return value <= literal  # type: ignore[operator]
-    if operator == ">":
-        return value > literal  # type: ignore[operator]
-    return value >= literal  # type: ignore[operator]
+    return bool(_ORDERS[operator](value, literal))  # type: ignore[arg-type]

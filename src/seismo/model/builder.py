@@ -8,7 +8,7 @@ import zlib
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
-from seismo.model.columns import SCHEMA, Tables
+from seismo.model.columns import REFERENCES, SCHEMA, Tables
 from seismo.model.recording import Recording
 from seismo.model.table import Strings
 
@@ -28,17 +28,6 @@ def cut(text: str) -> str:
     return f"{text[:LONGEST]}…[+{len(text) - LONGEST} characters, {checksum:08x}]"
 
 
-# The tables to which columns refer, and the lowest value: -1 stands for none.
-_REFERENCES = {
-    "threads": {"process": ("processes", 0)},
-    "nodes": {"parent": ("nodes", -1), "thread": ("threads", 0), "function": ("functions", 0)},
-    **{kind: {"function": ("functions", 0)} for kind in ("lines", "arcs", "branches", "instructions")},
-    "objects": {"type": ("types", 0), "function": ("functions", -1), "node": ("nodes", -1)},
-    "lifetimes": {"object": ("objects", 0)},
-    "object_spans": {"function": ("functions", -1)},
-    "object_survivors": {"span": ("object_spans", 0), "object": ("objects", 0)},
-    "holders": {"object": ("objects", 0), "parent": ("holders", -1)},
-}
 _TEXTS = {kind: frozenset(name for name, code in columns if code == "s") for kind, columns in SCHEMA.items()}
 
 
@@ -63,7 +52,7 @@ class Builder:
         columns, texts = self._rows[kind], _TEXTS[kind]
         ids = columns["id"]
         row = len(ids)
-        for name, (table, lowest) in _REFERENCES.get(kind, {}).items():
+        for name, (table, lowest) in REFERENCES.get(kind, {}).items():
             count = len(self._rows[table]["id"])
             if not lowest <= values[name] < count:
                 raise ValueError(f"no {name} {values[name]}: there are {count}")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from seismo import _core
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from seismo.model.recording import Recording
     from seismo.model.table import Strings
@@ -20,6 +20,21 @@ SCHEMA: dict[str, list[tuple[str, str]]] = _core.schema()
 # The columns that identify a function across recordings.
 KEY = ("kind", "module", "qualname", "file", "line")
 LARGEST = 2**63 - 1  # damaged files contain such counts
+# The tables to which columns refer, and the lowest value: -1 stands for none. A table follows those that it refers to.
+REFERENCES: dict[str, dict[str, tuple[str, int]]] = {
+    "processes": {},
+    "threads": {"process": ("processes", 0)},
+    "functions": {},
+    "nodes": {"parent": ("nodes", -1), "thread": ("threads", 0), "function": ("functions", 0)},
+    **{kind: {"function": ("functions", 0)} for kind in ("lines", "arcs", "branches", "instructions")},
+    "types": {},
+    "objects": {"type": ("types", 0), "function": ("functions", -1), "node": ("nodes", -1)},
+    "lifetimes": {"object": ("objects", 0)},
+    "object_spans": {"function": ("functions", -1)},
+    "object_survivors": {"span": ("object_spans", 0), "object": ("objects", 0)},
+    "holders": {"object": ("objects", 0), "parent": ("holders", -1)},
+    "marks": {},
+}
 
 
 def ints(values: Iterable[int]) -> memoryview:
@@ -110,6 +125,67 @@ def taken(table: Columns, rows: Sequence[int]) -> Columns:
     return {**{name: take(column, places) for name, column in table.items()}, "id": ints(range(len(rows)))}
 
 
+def translated(table: Columns, **maps: Mapping[int, int] | Sequence[int]) -> Columns:
+    """Return the table with other ids in the given columns; -1 stays."""
+    result = dict(table)
+    for name, of in maps.items():
+        result[name] = ints(-1 if number == -1 else of[number] for number in table[name].tolist())
+    return result
+
+
+def with_rows(tables: Tables, chosen: Mapping[str, Sequence[int]]) -> Tables:
+    """Return the tables with only the chosen rows of some of them, in this order and with new ids.
+
+    Rows that refer to a removed row are removed as well, except that its children in a tree become roots.
+    """
+    result = dict(tables)
+    numbers: dict[str, array.array[int]] = {}  # by table, the new id of each row, or -1
+    for kind, references in REFERENCES.items():
+        maps = {column: numbers[to] for column, (to, _) in references.items() if to in numbers}
+        if kind not in tables or not (maps or kind in chosen):
+            continue
+        table = tables[kind]
+        size = len(table["id"])
+        rows = list(chosen.get(kind, range(size)))
+        for column, new in maps.items():
+            of = table[column].tolist()
+            rows = [row for row in rows if of[row] < 0 or new[of[row]] >= 0]
+        if not maps and rows == list(range(size)):
+            result[kind] = {**table, "id": ints(range(size))}
+            continue
+        numbers[kind] = array.array("q", [-1]) * size
+        for number, row in enumerate(rows):
+            numbers[kind][row] = number
+        trees = {"parent": numbers[kind]} if "parent" in references else {}
+        result[kind] = translated(taken(table, rows), **maps, **trees)
+    return result
+
+
+def distinct(keys: Iterable[Any]) -> list[tuple[Any, int]]:
+    """Return the keys, each with the number of equal ones before it."""
+    seen: dict[Any, int] = {}
+    result = []
+    for key in keys:
+        seen[key] = seen.get(key, -1) + 1
+        result.append((key, seen[key]))
+    return result
+
+
+def less(now: Columns, before: Columns, names: Iterable[str], rows: Sequence[int | None]) -> Columns:
+    """Return the table with these columns less those of an earlier snapshot, and not below 0.
+
+    `rows` has the row in `now` of each row in `before`, or None.
+    """
+    table = dict(now)
+    for name in names:
+        values = now[name].tolist()
+        for row, past in zip(rows, before[name].tolist(), strict=True):
+            if row is not None:
+                values[row] = max(0, values[row] - past)
+        table[name] = memoryview(array.array(now[name].format, values))
+    return table
+
+
 class Texts:
     """A string table under construction."""
 
@@ -168,3 +244,28 @@ class MergedRows:
         order = sorted(self.rows)
         table = columns_of(self.kind, [self.rows[key] for key in order], texts)
         return table, {key: number for number, key in enumerate(order)}
+
+
+def merged_rows(
+    kind: str,
+    place: Sequence[str],
+    parts: Sequence[Recording],
+    texts: Texts | None = None,
+    *,
+    flag: int = 0,
+    key_of: Callable[[Sequence[Any]], tuple[Any, ...]] | None = None,
+    **maps: Sequence[Any],
+) -> tuple[Columns, list[list[int]]]:
+    """Return the merged table of all parts, and the new id of each row of each part.
+
+    Rows with equal columns `place`, or with equal results of `key_of`, become one, as in MergedRows. `maps` has for
+    each part the new ids to which a column refers.
+    """
+    sums = MergedRows(kind, place, flag)
+    keys = []
+    for number, part in enumerate(parts):
+        ids = {name: of[number] for name, of in maps.items()}
+        rows = renumbered(kind, rows_of(part, kind), **ids)
+        keys.append([sums.add(row, key_of(row) if key_of else None) for row in rows])
+    table, numbers = sums.table(texts)
+    return table, [[numbers[key] for key in of_part] for of_part in keys]

@@ -27,8 +27,10 @@ from seismo.model.columns import (
     clamped,
     columns_of_named,
     ints,
+    less,
     named_rows,
     taken,
+    with_rows,
     zeros,
 )
 from seismo.model.lines import merge as lines
@@ -245,18 +247,8 @@ def _merge_nodes(
         new_ids[row] = new
     ends = [0, *accumulate(len(part._raw["nodes"]["id"]) for part in parts)]
     maps: list[Sequence[int]] = [new_ids[start:end] for start, end in pairwise(ends)]
-    return _chosen_nodes({name: memoryview(column) for name, column in joined.items()}, rows), maps
-
-
-def _chosen_nodes(columns: Columns, rows: Sequence[int]) -> Columns:
-    """Return the given rows of node columns with new ids; each row's parent must precede it among them."""
-    if len(rows) == len(columns["id"]) and all(map(int.__eq__, rows, range(len(rows)))):
-        return {**columns, "id": ints(range(len(rows)))}
-    new_ids = dict(zip(rows, range(len(rows)), strict=True))
-    new_ids[-1] = -1
-    result = taken(columns, rows)
-    result["parent"] = ints(map(new_ids.__getitem__, result["parent"].tolist()))
-    return result
+    nodes = {name: memoryview(column) for name, column in joined.items()}
+    return with_rows({"nodes": nodes}, {"nodes": rows})["nodes"], maps
 
 
 def _merge_losses(parts: Sequence[Recording], thread_maps: Sequence[Mapping[int, int]]) -> list[dict[str, Any]]:
@@ -328,27 +320,22 @@ def subtract(later: Recording, earlier: Recording) -> Recording:
         raise RecordingError(
             "one recording is not an earlier snapshot of the other", "", "subtract snapshots of one session"
         )
-    nodes = dict(now)
-    busy = bytearray(len(now["id"]))
-    for name in _GROWING:
-        values = now[name].tolist()
-        values[:count] = [max(0, a - b) for a, b in zip(values, before[name].tolist(), strict=False)]
-        nodes[name] = memoryview(array.array(now[name].format, values))
-        for row in compress(range(len(values)), values):
-            busy[row] = 1
-    objects = object_snapshots.subtracted(later, earlier)
-    for row in objects["objects"]["node"].tolist():
+    nodes = less(now, before, _GROWING, range(count))
+    busy = bytearray(map(any, zip(*(nodes[name].tolist() for name in _GROWING), strict=True)))
+    objects, chosen = object_snapshots.subtracted(later, earlier)
+    of_objects = objects["objects"]["node"].tolist()
+    for row in map(of_objects.__getitem__, chosen["objects"]):
         if row >= 0:
             busy[row] = 1
     parents = now["parent"].tolist()
     for row in range(len(parents) - 1, -1, -1):
         if busy[row] and parents[row] >= 0:
             busy[parents[row]] = 1
-    kept = list(compress(range(len(busy)), busy))
-    chosen = _chosen_nodes(nodes, kept)
-    objects |= object_tables.with_nodes(objects, {row: number for number, row in enumerate(kept)})
-    tables = {**later._raw, **lines.subtracted(later, earlier), **objects}
-    tables |= _without_idle_functions(Recording(tables, later._strings, later.meta), chosen)
+    chosen["nodes"] = list(compress(range(len(busy)), busy))
+    tables = with_rows({**later._raw, **lines.subtracted(later, earlier), **objects, "nodes": nodes}, chosen)
+    kinds = ("nodes", *lines.OF_FUNCTIONS, *object_tables.OF_FUNCTIONS)
+    used = {number for kind in kinds for number in tables[kind]["function"].tolist()} - {-1}
+    tables = with_rows(tables, {"functions": sorted(used)})
     tables["threads"] = _subtract_times(later._raw["threads"], earlier._raw["threads"])
     strings = [later._strings[i] for i in range(len(later._strings))]
     tables["losses"] = _subtract_losses(later, earlier)
@@ -369,20 +356,6 @@ def _continues(later: Recording, earlier: Recording) -> bool:
     )
     pairs = set(zip(now["function"][:count].tolist(), before["function"].tolist(), strict=True))
     return all(new_keys[new] == old_keys[old] for new, old in pairs)
-
-
-def _without_idle_functions(recording: Recording, nodes: Columns) -> Tables:
-    """Return the nodes, the tables about lines and objects, and the functions that these tables refer to."""
-    kinds = (*lines.OF_FUNCTIONS, *object_tables.OF_FUNCTIONS)
-    named = {"nodes": nodes, **{kind: recording._raw[kind] for kind in kinds}}
-    used = sorted({number for table in named.values() for number in table["function"].tolist()} - {-1})
-    new_ids = dict(zip(used, range(len(used)), strict=True))
-    new_ids[-1] = -1
-    tables: Tables = {
-        kind: {**table, "function": ints(map(new_ids.__getitem__, table["function"].tolist()))}
-        for kind, table in named.items()
-    }
-    return {"functions": taken(recording._raw["functions"], used), **tables}
 
 
 def _subtract_times(now: Columns, before: Columns) -> Columns:
@@ -488,16 +461,5 @@ def restricted(recording: Recording, threads: set[int]) -> Recording:
     for thread in threads:
         if not 0 <= thread < count:
             raise ValueError(f"no thread {thread}: there are {count}")
-    order = sorted(threads)
-    new_ids = {old: new for new, old in enumerate(order)}
-    table = taken(recording._raw["threads"], order)
-    nodes = recording._raw["nodes"]
-    of = nodes["thread"].tolist()
-    rows = [row for row, thread in enumerate(of) if thread in new_ids]
-    kept = _chosen_nodes(nodes, rows)
-    kept["thread"] = ints(map(new_ids.__getitem__, kept["thread"].tolist()))
-    new_nodes = dict.fromkeys(range(len(of)), -1)
-    new_nodes |= {row: number for number, row in enumerate(rows)}
-    tables = {**recording._raw, "threads": table, "nodes": kept}
-    tables |= object_tables.with_nodes(tables, new_nodes)
+    tables = with_rows(recording._raw, {"threads": sorted(threads)})
     return Recording(tables, recording._strings, recording.meta, recording.problems, recording.times)

@@ -36,11 +36,13 @@ from seismo.model.columns import (
     ints,
     named_rows,
     rows_of,
+    translated,
+    with_rows,
 )
 from seismo.model.lines.merge import OF_FUNCTIONS
 from seismo.model.lines.streaming_merge import Contexts
 from seismo.model.objects import merge as object_tables
-from seismo.model.objects.streaming_merge import ELSEWHERE, Objects, Unsorted, types_of, without_paths
+from seismo.model.objects.streaming_merge import ELSEWHERE, Objects, Unsorted, without_paths
 from seismo.model.recording import Recording, read
 from seismo.model.save import TableWriter, save, write_file
 from seismo.model.table import Strings
@@ -48,7 +50,7 @@ from seismo.model.trace.copy_to_file import copied
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     # A function that reads the recording each time it is called.
     Opener = Callable[[], Recording]
@@ -146,10 +148,10 @@ class _Plan:
             return
         summed = {**part._raw, **{kind: empty(kind) for kind in _OWN}}
         if any(len(part._raw[kind]["id"]) for kind in object_tables.KINDS):
-            if self.objects.add(number, part, self.numbers[number]):
+            if self.objects.add(number, part):
                 self.with_objects.add(number)
             self._any_objects = True
-            summed |= without_paths(summed)
+            summed = without_paths(summed)
         if self._contexts.add(number, part):
             self._with_contexts.append(number)
         self._sum.add(Recording(summed, part._strings, part.meta))
@@ -169,17 +171,15 @@ class _Plan:
         out = TableWriter(writer)
         writer.meta(json.dumps(combine._merge_meta([part.meta for part in self.parts]), sort_keys=True))
         total = self._total(functions)
-        summed = dict(total._raw)
         if self._any_objects:
-            self.objects.place(total, order, process_maps)
-            summed |= self.objects.summed_rows(total)
-            made["marks"] = self.objects.marks(texts)
+            self.objects.begin(total)
+            made["marks"] = self.objects.marks(process_maps, texts)
         strings = list(texts.index)
-        names = self._contexts.names(summed)
+        names = self._contexts.names(total._raw)
         own = _Own(openers, self, order, maps, process_maps, [row["process"] for row in threads])
         for kind in SCHEMA:
             if kind == "nodes":
-                own.write(out, types_of(total))
+                own.write(out)
             elif kind in made:
                 out.table(kind, made[kind], strings)
             elif kind == "contexts":
@@ -188,7 +188,7 @@ class _Plan:
             elif kind == "context_hits":
                 self._write_contexts(out, openers, order)
             else:
-                out.table(kind, summed[kind], total._strings)
+                out.table(kind, total._raw[kind], total._strings)
         traces = list(compress(range(len(openers)), self._traces))
         for part in progress.over("writing timelines", traces, len(traces)):
             for kind, payload in copied(openers[part](), maps[part]):
@@ -201,8 +201,7 @@ class _Plan:
         ids = {tuple(row[name] for name in KEY): number for number, row in enumerate(functions)}
         new = [ids[tuple(row[name] for name in KEY)] for row in named_rows(total, "functions")]
         tables: Tables = {
-            kind: object_tables.translated(total._raw[kind], function=new)
-            for kind in (*OF_FUNCTIONS, *object_tables.OF_FUNCTIONS)
+            kind: translated(total._raw[kind], function=new) for kind in (*OF_FUNCTIONS, *object_tables.OF_FUNCTIONS)
         }
         return Recording({**total._raw, **tables}, total._strings, total.meta)
 
@@ -241,8 +240,8 @@ class _Own:
         self._process_of = process_of
         self._kept: dict[int, Recording] = {}
 
-    def write(self, out: TableWriter, types: Mapping[tuple[Any, ...], int]) -> None:
-        """Write the rows in the order of the processes. `types` has the ids of types."""
+    def write(self, out: TableWriter) -> None:
+        """Write the rows in the order of the processes."""
         of: dict[int, int] = {}
         for number, part in enumerate(self._plan.parts):
             of |= dict.fromkeys((self._processes[number][old] for old in part._raw["processes"]["id"].tolist()), number)
@@ -263,7 +262,7 @@ class _Own:
                     nodes[row] = new
                 maps = object_tables.Maps(functions, nodes, self._processes[number])
                 texts = Texts()
-                tables = self._plan.objects.rows(part, maps, types, texts, processes)
+                tables = self._plan.objects.rows(part, maps, texts, processes)
                 for kind, table in tables.items():
                     out.table(kind, table, list(texts.index))
             base += len(chosen)
@@ -287,4 +286,4 @@ class _Own:
         nodes["function"] = ints(map(functions.__getitem__, nodes["function"].tolist()))
         rows = [row for row, thread in enumerate(of) if self._process_of[thread] in processes]
         rows.sort(key=of.__getitem__)
-        return combine._chosen_nodes(nodes, rows), rows
+        return with_rows({"nodes": nodes}, {"nodes": rows})["nodes"], rows

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from seismo.model import combine
-from seismo.model.columns import ints
+from seismo.model.columns import ints, with_rows
 from seismo.model.enums import NodeFlags
 from seismo.model.recording import Recording
 
@@ -31,5 +30,5 @@ def subtree_of(recording: Recording, is_its: Callable[[str], bool]) -> Recording
         kept[row] = begun or function in its or (parent >= 0 and kept[parent])
     rows = [row for row, keep in enumerate(kept) if keep]
     roots = ints(parent if parent >= 0 and kept[parent] else -1 for parent in parents)
-    tables = {**recording._raw, "nodes": combine._chosen_nodes({**nodes, "parent": roots}, rows)}
+    tables = with_rows({**recording._raw, "nodes": {**nodes, "parent": roots}}, {"nodes": rows})
     return Recording(tables, recording._strings, recording.meta, recording.problems, recording.times)

@@ -12,7 +12,6 @@ from seismo import recording_kinds
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import os
-    from argparse import ArgumentParser
     from collections.abc import Sequence
     from typing import Any, TextIO
 
@@ -53,10 +52,12 @@ class Kind:
     others_are_in = ""  # the rows that have the time of functions that a filter left out
     also: tuple[str, ...] = ()  # options that other kinds declare and this one takes, too
     unseen = ""  # a sentence on what the recorder can never see
+    rest = "the rest"  # what the report has in addition to the summary
     first_page = ""  # the first file of a page in a folder, or "" if a page is one file
     tables: tuple[tuple[str, tuple[str, ...]], ...] = ()  # further tables that `seismo info` counts, with nouns
     # Functions as MODULE:NAME in the kind's folder. "" if there is none:
     sorted_by = "story:ORDERS"
+    options = "options:add"  # declares the kind's own options of `seismo report`
     notes = ""  # returns notes that are no loss
     compares = ""  # writes a page of changes
     inlined = ""  # returns an element that draws a recording in a notebook
@@ -77,9 +78,6 @@ class Kind:
             raise UsageError(f"{self.rows} cannot be sorted by {word!a}", place, hint)
         return order
 
-    def add_options(self, parser: ArgumentParser) -> None:
-        """Declare this kind's own options of `seismo report`."""
-
     def check(self, options: Options) -> None:
         """Raise UsageError for mistakes that are visible in the options alone, before a recording is read."""
 
@@ -94,8 +92,10 @@ class Kind:
         raise NotImplementedError
 
     def summary(self, recording: Recording, stream: TextIO, path: str = "", coloured: bool = False) -> None:
-        """Write the summary at the end of a run, by `write` of summary.py. path: the recording's, for a shell."""
-        own(self, "summary:write")(recording, stream, path, coloured)
+        """Write the summary at the end of a run, with `lines` of summary.py. path: the recording's, for a shell."""
+        from seismo.report.summary_lines import write
+
+        write(own(self, "summary:lines"), self.rest, recording, stream, path, coloured)
 
     def page(self, recording: Recording, path: str | os.PathLike[str], options: Options | None = None) -> int:
         """Write the HTML page and return the status as report() does. options: those of `seismo report`.

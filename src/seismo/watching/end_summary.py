@@ -55,7 +55,7 @@ def _library(watch: ActiveWatch, matched: list[Row]) -> list[str]:
     there, all_of_them = sum(modules.values()), sum(row.matches for row in matched)
     if 2 * there <= all_of_them or any(char in folder for char in '"\\*?['):
         return []
-    if any(word in ("module", "file") for word, _ in _terms(watch.expression.text)):
+    if any(word in ("module", "file") for word, _ in watch.expression.patterns()):
         return []  # the user has limited the modules or files already
     names = sorted(modules, key=lambda name: (-modules[name], name))
     shown = ", ".join(map(printable, names[:3])) + (" and others" if len(names) > 3 else "")
@@ -68,9 +68,8 @@ def _library(watch: ActiveWatch, matched: list[Row]) -> list[str]:
 def _why_not(watch: ActiveWatch, rows: list[Row]) -> list[str]:
     """Return at most two lines with likely reasons."""
     possible = [row for row in rows if row.possible and "<" not in row.qualname.rpartition(".")[2]]
-    terms = _terms(watch.expression.text)
     lines: list[str] = []
-    for word, arguments in terms:
+    for word, arguments in watch.expression.patterns():
         if word in ("line", "file") and arguments:
             lines += _about_file(arguments[0], arguments[1] if len(arguments) > 1 else "", rows, watch.selection.script)
         elif word in ("call", "return", "yield", "resume", "raise", "function", "qualname", "module") and arguments:
@@ -82,39 +81,6 @@ def _why_not(watch: ActiveWatch, rows: list[Row]) -> list[str]:
         more = f" and {len(possible) - 3:,} more" if len(possible) > 3 else ""
         return [f"the functions did run ({names}{more}), but the rest of the expression was never true for them"]
     return []
-
-
-def _terms(text: str) -> list[tuple[str, list[str]]]:
-    """Return the WORD(ARGUMENTS) terms of a valid expression. Only quoted arguments and numbers are parsed."""
-    found: list[tuple[str, list[str]]] = []
-    position = 0
-    while (open_at := text.find("(", position)) >= 0:
-        start = open_at
-        while start > 0 and (text[start - 1].isalnum() or text[start - 1] == "_"):
-            start -= 1
-        word, end, arguments, current, quote = text[start:open_at], open_at + 1, [], "", ""
-        while end < len(text):
-            char = text[end]
-            if quote:
-                if char == quote:
-                    quote = ""
-                else:
-                    current += char
-            elif char in "\"'":
-                quote = char
-            elif char in "(),":
-                if current.strip():
-                    arguments.append(current.strip())
-                current = ""
-                if char != ",":
-                    break
-            else:
-                current += char
-            end += 1
-        if word and arguments:
-            found.append((word, arguments))
-        position = open_at + 1
-    return found
 
 
 def _about_name(word: str, pattern: str, rows: list[Row]) -> list[str]:

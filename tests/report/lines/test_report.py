@@ -8,9 +8,8 @@ import pytest
 
 from seismo.model import Builder
 from seismo.report.kind import of
-from seismo.report.lines import columns
+from seismo.report.lines import KIND, columns
 from seismo.report.lines.story import LinesView
-from seismo.report.lines.summary import write as write_summary
 from seismo.report.lines.text import write_report
 from seismo.report.lines.timed_source import timed_program
 from seismo.report.paper import Paper
@@ -100,7 +99,7 @@ def test_a_column_is_declared_once(path, monkeypatch):
     assert table.count("1000x") == 2, "in the table and beside the source"
     assert ", seen 1000x" in written_closely(of(what).story(what))
     stream = io.StringIO()
-    write_summary(what, stream)
+    KIND.summary(what, stream)
     assert "1000x" in stream.getvalue()
 
 
@@ -176,7 +175,7 @@ def test_time_elsewhere_is_no_lines(path):
 
 def test_the_summary(path):
     stream = io.StringIO()
-    write_summary(recording(path), stream, "r.seismo")
+    KIND.summary(recording(path), stream, "r.seismo")
     lines = stream.getvalue().splitlines()
     assert lines[0] == "seismo: 1,026 hits of 5 lines in 100 ms: 90.0 ms running"
     assert "app.py:5" in lines[2]

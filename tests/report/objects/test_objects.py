@@ -10,7 +10,7 @@ from made_objects import SOURCE, server
 from seismo.cli.main import main
 from seismo.model import Builder
 from seismo.model.objects.groups import Lifetimes
-from seismo.report.objects import summary as objects_summary
+from seismo.report.objects import KIND
 from seismo.report.objects.changes import write_changes
 from seismo.report.objects.facts import Timeline
 from seismo.report.objects.group_descriptions import median, one_digit, rough_duration
@@ -322,7 +322,7 @@ def test_types_alone_and_nothing_at_all():
 
 def summed_up(recording, path=""):
     out = io.StringIO()
-    objects_summary.write(recording, out, path)
+    KIND.summary(recording, out, path)
     return out.getvalue().splitlines()
 
 

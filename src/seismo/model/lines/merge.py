@@ -6,21 +6,21 @@ alone, so any engine may merge any number of recordings in any order.
 
 from __future__ import annotations
 
-import array
 from typing import TYPE_CHECKING, Any
 
 from seismo.model.columns import (
     KEY,
-    SCHEMA,
     Columns,
-    MergedRows,
     Tables,
     Texts,
     bits_of,
     columns_of,
+    distinct,
     empty,
     ints,
-    renumbered,
+    less,
+    merged_rows,
+    names_of,
     rows_of,
     taken,
 )
@@ -52,25 +52,13 @@ def merged(parts: Sequence[Recording], function_maps: Sequence[Sequence[int]], t
     """
     tables: Tables = {}
     row_maps: dict[str, list[list[int]]] = {}
-    for kind in PLACES:
-        tables[kind], row_maps[kind] = _merged_places(kind, parts, function_maps, texts)
+    for kind, place in PLACES.items():
+        tables[kind], row_maps[kind] = merged_rows(kind, place, parts, texts, function=function_maps)
     names = sorted({name for part in parts for (name,) in rows_of(part, "contexts")})
     tables["contexts"] = columns_of("contexts", [(name,) for name in names], texts)
     numbers = {name: number for number, name in enumerate(names)}
     tables["context_hits"] = _merged_contexts(parts, numbers, row_maps)
     return tables
-
-
-def _merged_places(
-    kind: str, parts: Sequence[Recording], function_maps: Sequence[Sequence[int]], texts: Texts
-) -> tuple[Columns, list[list[int]]]:
-    sums = MergedRows(kind, PLACES[kind])
-    keys_of = [
-        [sums.add(row) for row in renumbered(kind, rows_of(part, kind), function=functions)]
-        for part, functions in zip(parts, function_maps, strict=True)
-    ]
-    table, order = sums.table(texts)
-    return table, [[order[key] for key in keys] for keys in keys_of]
 
 
 def context_rows(recording: Recording) -> Iterator[tuple[int, int, int]]:
@@ -178,40 +166,15 @@ def subtracted(later: Recording, earlier: Recording) -> Tables:
     """Return the tables less the counts of an earlier snapshot. Rows keep their ids, so context_hits is unchanged."""
     tables: Tables = {}
     for kind in OF_FUNCTIONS:
-        now = later._raw[kind]
-        columns = dict(now)
-        before = earlier._raw[kind]
-        matched = _matched(_places(later, kind), _places(earlier, kind))
-        growing = [name for name, _ in SCHEMA[kind] if name not in (*PLACES[kind], "id", "flags")]
-        for name in growing:
-            values = now[name].tolist()
-            old = before[name].tolist()
-            for row, then in matched:
-                values[row] = max(0, values[row] - old[then])
-            columns[name] = memoryview(array.array(now[name].format, values))
-        tables[kind] = columns
+        row_of = {place: row for row, place in enumerate(_places(later, kind))}
+        rows = list(map(row_of.get, _places(earlier, kind)))
+        growing = [name for name in names_of(kind) if name not in (*PLACES[kind], "flags")]
+        tables[kind] = less(later._raw[kind], earlier._raw[kind], growing, rows)
     return tables
 
 
-def _places(recording: Recording, kind: str) -> list[tuple[Any, ...]]:
-    """Return the place of each row of a table, with its function by name."""
-    functions, table = recording._table("functions"), recording._table(kind)
-    named = list(zip(*(_listed(functions[name]) for name in KEY), strict=True))
-    rows = zip(*(_listed(table[name]) for name in PLACES[kind]), strict=True)
-    return [(named[function], *place) for function, *place in rows]
-
-
-def _listed(column: Any) -> list[Any]:
-    return column.tolist() if isinstance(column, memoryview) else column.strings()
-
-
-def _matched(later: list[tuple[Any, ...]], earlier: list[tuple[Any, ...]]) -> Iterator[tuple[int, int]]:
-    """Yield the rows of equal places in two snapshots, later and earlier.
-
-    Rows keep their order, but the row of what ran outside of the recording comes first once it has time.
-    """
-    then = 0
-    for row, place in enumerate(later):
-        if then < len(earlier) and earlier[then] == place:
-            yield row, then
-            then += 1
+def _places(recording: Recording, kind: str) -> list[tuple[Any, int]]:
+    """Return the place of each row of a table, with its function by its key."""
+    functions = [row[: len(KEY)] for row in rows_of(recording, "functions")]
+    at = [names_of(kind).index(name) for name in PLACES[kind][1:]]
+    return distinct((functions[row[0]], *(row[i] for i in at)) for row in rows_of(recording, kind))

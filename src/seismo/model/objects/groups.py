@@ -286,15 +286,6 @@ def by_path(recording: Recording) -> list[ObjectGroup]:
     )
 
 
-def cycles(recording: Recording) -> list[ObjectGroup]:
-    """Return groups of objects that only the cycle collector could free, most such objects first.
-
-    Groups are by type and line, or by type if no lines were recorded.
-    """
-    groups = by_type_and_line(recording) or by_type(recording)
-    return sorted((group for group in groups if group.died_by_gc), key=lambda group: -group.died_by_gc)
-
-
 def totals(recording: Recording) -> ObjectTotals:
     """Return the totals of all objects of the recording."""
     total = _Sum()

@@ -12,7 +12,18 @@ from __future__ import annotations
 from operator import add
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from seismo.model.columns import MergedRows, clamped, columns_of, empty, ints, names_of, renumbered, rows_of, taken
+from seismo.model.columns import (
+    MergedRows,
+    clamped,
+    columns_of,
+    empty,
+    ints,
+    merged_rows,
+    names_of,
+    renumbered,
+    rows_of,
+    translated,
+)
 from seismo.model.enums import OBJECT_AT_MOST, TYPE_AT_MOST, TYPE_ESTIMATED
 
 if TYPE_CHECKING:
@@ -23,7 +34,8 @@ if TYPE_CHECKING:
 
 KINDS = ("types", "objects", "lifetimes", "object_times", "object_spans", "object_survivors", "holders", "marks")
 OF_FUNCTIONS = ("objects", "object_spans")  # tables with a column `function`, which is -1 for no function
-_GONE = -1
+# The key of an object, and the order; and of its lifetimes.
+_OF_OBJECTS, _OF_LIFETIMES = ("node", "type", "function", "line"), ("object", "unit", "bucket")
 
 
 class Maps(NamedTuple):
@@ -42,54 +54,38 @@ def merged(parts: Sequence[Recording], maps: Sequence[Maps], texts: Texts | None
     if not any(len(part._raw[kind]["id"]) for part in parts for kind in KINDS):
         return {kind: empty(kind) for kind in KINDS}
     tables: Tables = {}
-    tables["types"], types = _merged_types(parts, texts)
-    tables["objects"], objects = _merged_objects(parts, types, maps)
-    tables["lifetimes"] = _merged_lifetimes(parts, objects)
+    functions, nodes = [of.functions for of in maps], [of.nodes for of in maps]
+    names = ("module", "name", "size", "item_size")
+    tables["types"], types = merged_rows("types", names, parts, texts, flag=TYPE_AT_MOST, key_of=type_key)
+    tables["objects"], objects = merged_rows(
+        "objects", _OF_OBJECTS, parts, flag=OBJECT_AT_MOST, type=types, function=functions, node=nodes
+    )
+    tables["lifetimes"], _ = merged_rows("lifetimes", _OF_LIFETIMES, parts, object=objects)
     tables["object_times"] = _merged_times(parts)
     tables["object_spans"], spans = _merged_spans(parts, maps)
-    tables["object_survivors"] = _merged_survivors(parts, spans, objects)
+    tables["object_survivors"], _ = merged_rows(
+        "object_survivors", ("span", "object"), parts, span=spans, object=objects
+    )
     tables["holders"] = _merged_holders(parts, objects, texts)
     marks = [
         row
         for part, ids in zip(parts, maps, strict=True)
         for row in renumbered("marks", rows_of(part, "marks"), process=ids.processes)
     ]
-    at = [names_of("marks").index(name) for name in ("time_ns", "process", "born", "name")]
-    tables["marks"] = columns_of("marks", sorted(marks, key=lambda row: [row[i] for i in at]), texts)
+    tables["marks"] = sorted_marks(marks, texts)
     return tables
+
+
+def sorted_marks(marks: Sequence[Sequence[Any]], texts: Texts | None) -> Columns:
+    """Return the table of these marks, sorted by time."""
+    at = [names_of("marks").index(name) for name in ("time_ns", "process", "born", "name")]
+    return columns_of("marks", sorted(marks, key=lambda row: [row[i] for i in at]), texts)
 
 
 def type_key(row: Sequence[Any]) -> tuple[Any, ...]:
     """Return the key of a type: its name and its shape."""
     module, name, flags, size, item_size = row[:5]
     return (module, name, flags & ~(TYPE_ESTIMATED | TYPE_AT_MOST), size, item_size)
-
-
-def _merged_types(parts: Sequence[Recording], texts: Texts | None) -> tuple[Columns, list[list[int]]]:
-    sums = MergedRows("types", ("module", "name", "size", "item_size"), TYPE_AT_MOST)
-    keys = [[sums.add(list(row), type_key(row)) for row in rows_of(part, "types")] for part in parts]
-    table, numbers = sums.table(texts)
-    return table, [[numbers[key] for key in of_part] for of_part in keys]
-
-
-def _merged_objects(
-    parts: Sequence[Recording], types: Sequence[Sequence[int]], maps: Sequence[Maps]
-) -> tuple[Columns, list[list[int]]]:
-    sums = MergedRows("objects", ("type", "function", "line", "node"), OBJECT_AT_MOST)
-    keys = []
-    for part, of_types, ids in zip(parts, types, maps, strict=True):
-        rows = renumbered("objects", rows_of(part, "objects"), type=of_types, function=ids.functions, node=ids.nodes)
-        keys.append([sums.add(row) for row in rows])
-    table, numbers = sums.table()
-    return table, [[numbers[key] for key in of_part] for of_part in keys]
-
-
-def _merged_lifetimes(parts: Sequence[Recording], objects: Sequence[Sequence[int]]) -> Columns:
-    sums = MergedRows("lifetimes", ("object", "unit", "bucket"))
-    for part, of_objects in zip(parts, objects, strict=True):
-        for row in renumbered("lifetimes", rows_of(part, "lifetimes"), object=of_objects):
-            sums.add(row)
-    return sums.table()[0]
 
 
 def _merged_times(parts: Sequence[Recording]) -> Columns:
@@ -122,16 +118,6 @@ def _merged_spans(parts: Sequence[Recording], maps: Sequence[Maps]) -> tuple[Col
     for new, (_, number, old) in enumerate(entries):
         spans[number][old] = new
     return columns_of("object_spans", [row for row, _, _ in entries]), spans
-
-
-def _merged_survivors(
-    parts: Sequence[Recording], spans: Sequence[Mapping[int, int]], objects: Sequence[Sequence[int]]
-) -> Columns:
-    sums = MergedRows("object_survivors", ("span", "object"))
-    for part, of_spans, of_objects in zip(parts, spans, objects, strict=True):
-        for row in renumbered("object_survivors", rows_of(part, "object_survivors"), span=of_spans, object=of_objects):
-            sums.add(row)
-    return sums.table()[0]
 
 
 class _Holder:
@@ -175,65 +161,21 @@ def _merged_holders(parts: Sequence[Recording], objects: Sequence[Sequence[int]]
 
 
 def with_nodes(tables: Tables, nodes: Mapping[int, int] | Sequence[int]) -> Tables:
-    """Return the tables about objects with other node ids; -1 stays.
+    """Return the tables about objects with other node ids; -1 stays. Objects whose keys become equal are united."""
 
-    `nodes` has the new id of each node, or -1 for a removed node, with which its objects are removed. Objects whose
-    keys become equal are united.
-    """
-    sums = MergedRows("objects", ("type", "function", "line", "node"), OBJECT_AT_MOST)
-    keys: list[tuple[Any, ...] | None] = []
-    was = tables["objects"]["node"].tolist()
-    for node, row in zip(was, renumbered("objects", _values(tables, "objects"), node=nodes), strict=True):
-        gone = node >= 0 and nodes[node] < 0
-        keys.append(None if gone else sums.add(row))
+    def rows(kind: str, **maps: Any) -> Iterator[list[Any]]:
+        columns = (tables[kind][name].tolist() for name in names_of(kind))
+        return renumbered(kind, zip(*columns, strict=True), **maps)
+
+    sums = MergedRows("objects", _OF_OBJECTS, OBJECT_AT_MOST)
+    keys = [sums.add(row) for row in rows("objects", node=nodes)]
     table, numbers = sums.table()
-    objects = [_GONE if key is None else numbers[key] for key in keys]
-    return {"objects": table, **with_objects(tables, objects)}
-
-
-def _values(tables: Tables, kind: str) -> Iterator[tuple[Any, ...]]:
-    """Yield the rows of a table without ids; strings are indexes."""
-    return zip(*(tables[kind][name].tolist() for name in names_of(kind)), strict=True)
-
-
-def with_objects(tables: Tables, objects: Sequence[int]) -> Tables:
-    """Return the tables that refer to objects, with other object ids; rows of removed objects (-1) are left out."""
-    lifetimes = MergedRows("lifetimes", ("object", "unit", "bucket"))
-    for row in renumbered("lifetimes", _values(tables, "lifetimes"), object=objects):
-        if row[0] != _GONE:
-            lifetimes.add(row)
-    survivors = translated(tables["object_survivors"], object=objects)
-    kept = [row for row, number in enumerate(survivors["object"]) if number != _GONE]
-    return {
-        "lifetimes": lifetimes.table()[0],
-        "object_survivors": taken(survivors, kept),
-        "holders": _with_objects_held(tables["holders"], objects),
-    }
-
-
-def _with_objects_held(holders: Columns, objects: Sequence[int]) -> Columns:
-    """Return the holders of the objects that remain.
-
-    A tree belongs to one object, so it is kept or removed as a whole.
-    """
-    table = translated(holders, object=objects)
-    parents = holders["parent"].tolist()
-    new_ids: dict[int, int] = {-1: -1}
-    for row, (parent, number) in enumerate(zip(parents, table["object"].tolist(), strict=True)):
-        if number != _GONE and parent in new_ids:
-            new_ids[row] = len(new_ids) - 1
-    kept = [row for row in new_ids if row >= 0]
-    table = taken(table, kept)
-    table["parent"] = ints(new_ids[parents[row]] for row in kept)
-    return table
-
-
-def translated(table: Columns, **maps: Mapping[int, int] | Sequence[int]) -> Columns:
-    """Return the table with other ids in the given columns; -1 stays."""
-    result = dict(table)
-    for name, of in maps.items():
-        result[name] = ints(-1 if number == -1 else of[number] for number in table[name].tolist())
-    return result
+    objects = [numbers[key] for key in keys]
+    lifetimes = MergedRows("lifetimes", _OF_LIFETIMES)
+    for row in rows("lifetimes", object=objects):
+        lifetimes.add(row)
+    others = {kind: translated(tables[kind], object=objects) for kind in ("object_survivors", "holders")}
+    return {"objects": table, "lifetimes": lifetimes.table()[0], **others}
 
 
 def of_one_process(tables: Tables) -> Tables:

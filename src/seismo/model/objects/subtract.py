@@ -9,16 +9,16 @@ Rows are matched by contents rather than by ids, because the ids of a damaged fi
 
 from __future__ import annotations
 
+from itertools import compress, count
+from operator import gt
 from typing import TYPE_CHECKING, Any
 
 from seismo.errors import RecordingError
-from seismo.model.columns import ints, rows_of, taken
+from seismo.model.columns import distinct, ints, less, rows_of, taken
 from seismo.model.enums import OBJECT_AT_MOST, TYPE_AT_MOST
-from seismo.model.objects.merge import KINDS, translated, type_key, with_objects
+from seismo.model.objects.merge import type_key
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from seismo.model.columns import Columns, Tables
     from seismo.model.recording import Recording
 
@@ -32,79 +32,56 @@ AT_MOST = {"types": TYPE_AT_MOST, "objects": OBJECT_AT_MOST}
 _Keys = list[tuple[Any, ...]]
 
 
-def subtracted(later: Recording, earlier: Recording) -> Tables:
-    """Return the tables about objects of `later` less those of `earlier`, with the node ids of `later`.
+def subtracted(later: Recording, earlier: Recording) -> tuple[Tables, dict[str, list[int]]]:
+    """Return the tables about objects of `later` less those of `earlier`, and the rows of them that remain.
 
     Types and objects without a birth or death since then and without live objects are left out. So are calls that had
     ended, and marks that were set, by the earlier snapshot. Raise RecordingError if `earlier` is not an earlier
     snapshot.
     """
     new, old = _keys(later), _keys(earlier)
-    tables: Tables = {**later._raw}
-    for kind in GROWING:
-        tables[kind] = _less(kind, later, earlier, new[kind], old[kind])
-    objects = _numbered(_busy(tables["objects"]))
-    tables |= with_objects(tables, objects)
-    table = taken(tables["objects"], _kept(objects))
-    named = set(table["type"].tolist())
-    types = _numbered(busy or row in named for row, busy in enumerate(_busy(tables["types"])))
-    tables["objects"] = translated(table, type=types)
-    tables["types"] = taken(tables["types"], _kept(types))
-    counts = tables["lifetimes"]["count"].tolist()
-    tables["lifetimes"] = taken(tables["lifetimes"], [row for row, count in enumerate(counts) if count])
-    tables["object_times"] = _times(tables["object_times"], earlier._raw["object_times"])
-    rows = _calls(tables["object_spans"], earlier._raw["object_spans"])
-    calls = {row: number for number, row in enumerate(rows)}
-    survivors = tables["object_survivors"]
-    of_calls = [row for row, call in enumerate(survivors["span"].tolist()) if call in calls]
-    tables["object_survivors"] = translated(taken(survivors, of_calls), span=calls)
-    tables["object_spans"] = taken(tables["object_spans"], rows)
+    now, before = later._raw, earlier._raw
+    tables: Tables = {kind: _less(kind, later, earlier, new[kind], old[kind]) for kind in GROWING}
+    tables["object_times"] = _times(now["object_times"], before["object_times"])
+    objects = list(compress(count(), _busy(tables["objects"])))
+    of_objects = tables["objects"]["type"].tolist()
+    types = {of_objects[row] for row in objects} | set(compress(count(), _busy(tables["types"])))
     known = set(rows_of(earlier, "marks"))
-    tables["marks"] = taken(tables["marks"], [i for i, row in enumerate(rows_of(later, "marks")) if row not in known])
-    return {kind: tables[kind] for kind in KINDS}
+    return tables, {
+        "types": sorted(types),
+        "objects": objects,
+        "lifetimes": list(compress(count(), tables["lifetimes"]["count"])),
+        "object_spans": _calls(now["object_spans"], before["object_spans"]),
+        "marks": [row for row, mark in enumerate(rows_of(later, "marks")) if mark not in known],
+    }
 
 
 def _keys(recording: Recording) -> dict[str, _Keys]:
     """Return the key of each row of each cumulative table: decoded contents, and node ids, which do not change."""
-    types = _distinct(type_key(row) for row in rows_of(recording, "types"))
+    types = distinct(type_key(row) for row in rows_of(recording, "types"))
     functions = [tuple(row[:5]) for row in rows_of(recording, "functions")]
-    objects = _distinct(
+    objects = distinct(
         (types[row.type], functions[row.function] if row.function >= 0 else (), row.line, row.node)
         for row in recording.objects
     )
-    lifetimes = _distinct((objects[row.object], row.unit, row.bucket) for row in recording.lifetimes)
+    lifetimes = distinct((objects[row.object], row.unit, row.bucket) for row in recording.lifetimes)
     return {"types": types, "objects": objects, "lifetimes": lifetimes}
-
-
-def _distinct(keys: Iterable[tuple[Any, ...]]) -> _Keys:
-    """Return the keys with a number that distinguishes equal keys, which only a damaged file has, by their order."""
-    seen: dict[tuple[Any, ...], int] = {}
-    result: _Keys = []
-    for key in keys:
-        seen[key] = seen.get(key, -1) + 1
-        result.append((key, seen[key]))
-    return result
 
 
 def _less(kind: str, later: Recording, earlier: Recording, new: _Keys, old: _Keys) -> Columns:
     """Return the rows of `later` with the cumulative columns less their earlier values."""
+    now, before = later._raw[kind], earlier._raw[kind]
     row_of = {key: row for row, key in enumerate(new)}
-    rows = [row_of.get(key) for key in old]
-    table = dict(later._raw[kind])
-    for name in GROWING[kind]:
-        values = table[name].tolist()
-        for row, past in zip(rows, earlier._raw[kind][name].tolist(), strict=True):
-            if row is None or (name == "born" and past > values[row]):
-                raise RecordingError(
-                    "one recording is not an earlier snapshot of the other", "", "subtract snapshots of one session"
-                )
-            values[row] = max(0, values[row] - past)  # an estimate may have decreased
-        table[name] = ints(values)
+    rows = [row_of.get(key, -1) for key in old]
+    if -1 in rows or ("born" in now and any(map(gt, before["born"], map(now["born"].__getitem__, rows)))):
+        raise RecordingError(
+            "one recording is not an earlier snapshot of the other", "", "subtract snapshots of one session"
+        )
+    table = less(now, before, GROWING[kind], rows)
     if kind in AT_MOST:
         flags = table["flags"].tolist()
         for row in rows:
-            if row is not None:
-                flags[row] |= AT_MOST[kind]
+            flags[row] |= AT_MOST[kind]
         table["flags"] = ints(flags)
     return table
 
@@ -115,20 +92,6 @@ def _busy(table: Columns) -> list[bool]:
     if "before" in table:
         columns += [table[name].tolist() for name in ("before", "resurrected")]
     return [any(row) for row in zip(*columns, strict=True)]
-
-
-def _numbered(chosen: Iterable[bool]) -> list[int]:
-    """Return new ids for the chosen rows, and -1 for the others."""
-    ids = []
-    number = 0
-    for is_chosen in chosen:
-        ids.append(number if is_chosen else -1)
-        number += is_chosen
-    return ids
-
-
-def _kept(ids: Sequence[int]) -> list[int]:
-    return [row for row, number in enumerate(ids) if number >= 0]
 
 
 def _times(now: Columns, before: Columns) -> Columns:

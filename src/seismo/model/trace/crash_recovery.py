@@ -10,12 +10,12 @@ the same ratio as earlier times of the same node, or count as running if there a
 
 from __future__ import annotations
 
-import array
 from typing import TYPE_CHECKING, Any
 
 from seismo.model.columns import floats, ints, zeros
 from seismo.model.combine import with_losses
 from seismo.model.recording import FOREVER, UNENDED, Recording
+from seismo.model.trace.excerpt import event_sums
 from seismo.model.wait_times import estimated
 
 if TYPE_CHECKING:
@@ -25,8 +25,6 @@ MOST_BYTES = 64 << 20
 """The most bytes of events with which a tree is updated: some seconds. In a longer trace, a second matters little."""
 CAUGHT_UP = "caught-up"
 _COUNTED = ("calls", "resumes", "exceptions")
-_SUMS = {"calls": "q", "resumes": "q", "exceptions": "q", "segments": "q", "ns": "q", "seen": "q"}
-_SQUARES = {"ns_sq": "d", "ns_var": "d"}
 
 
 def recovered(recording: Recording) -> Recording:
@@ -69,8 +67,7 @@ def _last(recording: Recording) -> dict[int, int]:
 def _add_times(recording: Recording, nodes: Columns, flushed: int) -> None:
     """Add the segments since the flush (ns; -1 means all) to the nodes' times."""
     raw = recording._raw
-    size = len(nodes["id"])
-    sums = {name: array.array(code, bytes(8 * size)) for name, code in (_SUMS | _SQUARES).items()}
+    sums = event_sums(len(nodes["id"]))
     journal = recording.calls._journal
     assert journal is not None
     journal.cut(max(flushed, 0), FOREVER, None, sums, None, None)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from seismo import _core, progress
 from seismo.errors import UsageError
-from seismo.model.columns import floats, ints, taken, zeros
+from seismo.model.columns import empty, floats, ints, taken, with_rows, zeros
 from seismo.model.combine import with_losses
 from seismo.model.enums import AT_END, BEFORE_START, FOLDED, LOWER_BOUND
 from seismo.model.recording import FOREVER, Recording, read
@@ -26,13 +26,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from seismo.expression import Expression
-    from seismo.model.columns import Columns, Tables
+    from seismo.model.columns import Columns
 
 MANY = 1 << 21
 """The number of calls from which an excerpt gets levels. A smaller one is read in a tenth of a second without them."""
 _ON_PATH, _BEGAN_BEFORE, _RUNS_ON = 1, 2, 4  # as in native/trace/excerpt.h
-_COUNTS = {"calls": "q", "resumes": "q", "exceptions": "q", "segments": "q", "ns": "q", "seen": "q"}
-_SUMS = {"ns_sq": "d", "ns_var": "d"}
 _DROPPED = ("cut-short", "journal-gaps", "time-unexplained")  # the excerpt has its own or none
 
 
@@ -98,8 +96,7 @@ def _planned(recording: Recording, start_ns: int, end_ns: int, where: str | Expr
     if first > calls.end_ns:
         raise UsageError("the recording ended before that time", hint=f"it took {calls.end_ns / 1e9:.6f} s")
     chosen = None if where is None else call_filter(recording, where)
-    size = len(recording._raw["nodes"]["id"])
-    counts = {name: array.array(code, bytes(8 * size)) for name, code in (_COUNTS | _SUMS).items()}
+    counts = event_sums(len(recording._raw["nodes"]["id"]))
     notes = journal.cut(first, last, chosen, counts, None, None)
     if not notes["streams"]:
         what = "nothing ran then" if where is None else "no call in that time matches"
@@ -115,6 +112,13 @@ def _planned(recording: Recording, start_ns: int, end_ns: int, where: str | Expr
         return writer.finish()
 
     return _Planned(sum(counts["calls"]) + sum(counts["resumes"]), write)
+
+
+def event_sums(nodes: int) -> dict[str, array.array[Any]]:
+    """Return the columns into which `_core.Journal.cut` adds up the events of each node."""
+    codes = dict.fromkeys(("calls", "resumes", "exceptions", "segments", "ns", "seen"), "q")
+    codes |= {"ns_sq": "d", "ns_var": "d"}
+    return {name: array.array(code, bytes(8 * nodes)) for name, code in codes.items()}
 
 
 # ---- the tables ----
@@ -146,14 +150,13 @@ def _plan(
     functions = sorted({raw["nodes"]["function"][node] for node in kept})
     new_threads = _numbers(threads, len(of_processes))
     new_nodes = _numbers(kept, len(parents))
-    tables: Tables = {kind: {name: column[:0] for name, column in table.items()} for kind, table in raw.items()}
-    tables["processes"] = _processes(recording, processes, last)
-    tables["threads"] = _threads(recording, threads, _numbers(processes, len(raw["processes"]["id"])), first, last)
-    tables["functions"] = taken(raw["functions"], functions)
-    tables["sources"] = raw["sources"]
-    tables["nodes"] = _nodes(
-        raw["nodes"], kept, new_nodes, new_threads, _numbers(functions, len(raw["functions"]["id"])), counts
-    )
+    chosen = {"processes": processes, "threads": threads, "functions": functions, "nodes": kept}
+    used = (*chosen, "sources")
+    tables = {kind: table if kind in used else empty(kind) for kind, table in raw.items()}
+    tables = with_rows(tables, chosen)
+    _end_processes(tables["processes"], recording.calls.start_ns + last)
+    _limit_threads(tables["threads"], recording.calls.start_ns + first, recording.calls.start_ns + last)
+    tables["nodes"] = _nodes(tables["nodes"], kept, counts)
     tables["losses"] = _losses(recording, last, new_threads)
     part = {"from_ns": first, "to_ns": min(last, recording.calls.end_ns), "where": "" if where is None else str(where)}
     meta = {**recording.meta, "cut": [*_earlier(recording.meta), part]}
@@ -182,47 +185,26 @@ def _numbers(kept: Iterable[int], size: int) -> array.array[int]:
     return numbers
 
 
-def _processes(recording: Recording, kept: list[int], last: int) -> Columns:
-    """Return the given processes.
-
-    They keep their starts, the origin of times, and end with the window at the latest.
-    """
-    table = taken(recording._raw["processes"], kept)
-    end = recording.calls.start_ns + last
+def _end_processes(table: Columns, end: int) -> None:
+    """End the processes at this Unix time at the latest. They keep their starts, the origin of times."""
     table["end_ns"] = ints(min(when, end) for when in table["end_ns"].tolist())
-    table["waits"] = zeros(len(kept))
-    return table
+    table["waits"] = zeros(len(table["waits"]))
 
 
-def _threads(recording: Recording, kept: list[int], processes: array.array[int], first: int, last: int) -> Columns:
-    table = taken(recording._raw["threads"], kept)
-    base = recording.calls.start_ns
-    table["process"] = ints(processes[row] for row in table["process"].tolist())
-    starts = [max(when, base + first) for when in table["start_ns"].tolist()]
-    ends = [max(start, min(when, base + last)) for when, start in zip(table["end_ns"].tolist(), starts, strict=True)]
+def _limit_threads(table: Columns, first: int, last: int) -> None:
+    """Limit the threads to a window of Unix time."""
+    starts = [max(when, first) for when in table["start_ns"].tolist()]
+    ends = [max(start, min(when, last)) for when, start in zip(table["end_ns"].tolist(), starts, strict=True)]
     table["start_ns"], table["end_ns"] = ints(starts), ints(ends)
     table["wall_ns"] = ints(end - start for start, end in zip(starts, ends, strict=True))
-    table["cpu_ns"] = ints(-1 for _ in kept)
-    table["rest_ns"] = zeros(len(kept))
-    return table
+    table["cpu_ns"] = ints([-1] * len(starts))
+    table["rest_ns"] = zeros(len(starts))
 
 
-def _nodes(
-    old: Columns,
-    kept: list[int],
-    nodes: array.array[int],
-    threads: array.array[int],
-    functions: array.array[int],
-    counts: dict[str, array.array[Any]],
-) -> Columns:
-    table = {name: zeros(len(kept), column.format) for name, column in old.items()}
-    parents, of_threads, of_functions, flags = (
-        old[name].tolist() for name in ("parent", "thread", "function", "flags")
-    )
-    table["id"] = ints(range(len(kept)))
-    table["parent"] = ints(nodes[parents[row]] if parents[row] >= 0 else -1 for row in kept)
-    table["thread"] = ints(threads[of_threads[row]] for row in kept)
-    table["function"] = ints(functions[of_functions[row]] for row in kept)
+def _nodes(chosen: Columns, kept: list[int], counts: dict[str, array.array[Any]]) -> Columns:
+    """Return the chosen nodes, whose former rows are `kept`, with the counts and times of the excerpt only."""
+    table = {name: zeros(len(kept), column.format) for name, column in chosen.items()}
+    table |= {name: chosen[name] for name in ("id", "parent", "thread", "function")}
     names = {"calls": "calls", "resumes": "resumes", "exceptions": "exceptions", "timed": "segments", "timed_ns": "ns"}
     for name, count in names.items():
         table[name] = ints(counts[count][row] for row in kept)
@@ -230,10 +212,10 @@ def _nodes(
     table["wait_sq"] = floats(counts["ns_var"][row] for row in kept)
     seen = counts["seen"]
     table["flags"] = ints(
-        flags[row] & (LOWER_BOUND | FOLDED)
+        flags & (LOWER_BOUND | FOLDED)
         | (BEFORE_START if seen[row] & _BEGAN_BEFORE else 0)
         | (AT_END if seen[row] & _RUNS_ON else 0)
-        for row in kept
+        for flags, row in zip(chosen["flags"].tolist(), kept, strict=True)
     )
     return table
 

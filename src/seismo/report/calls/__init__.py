@@ -11,7 +11,6 @@ from seismo.report.waiting import ELAPSED
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import os
-    from argparse import ArgumentParser
 
     from seismo.model import Recording
     from seismo.report.kind import Sides
@@ -29,11 +28,6 @@ class Calls(Kind):
     inlined = "page:calls_frame"
     sorted_by = "sort_orders:ORDERS"
     others_are_in = "their callers' own time"
-
-    def add_options(self, parser: ArgumentParser) -> None:
-        from seismo.report.calls.options import add
-
-        add(parser)
 
     def check(self, options: Options) -> None:
         from seismo.report.calls.options import check

@@ -5,44 +5,25 @@ It runs in the recorded process, just before its end: no argparse, no re.
 
 from __future__ import annotations
 
-from seismo.escape import printable
 from seismo.report.calls.facts import without_c
 from seismo.report.calls.imports import with_imports_as_one
 from seismo.report.calls.sort_orders import ranked
-from seismo.report.colours import written
 from seismo.report.facts import filter_words, time_taken
 from seismo.report.function_names import COMPILED, fitted, place, shown_name
-from seismo.report.summary_lines import indented, lost_lines
+from seismo.report.summary_lines import indented
 from seismo.report.waiting import ELAPSED
-from seismo.report.words import (
-    Signs,
-    aligned,
-    calls,
-    error,
-    right,
-    share,
-    time,
-    width_of,
-    wrapped,
-)
+from seismo.report.words import Signs, aligned, calls, error, right, share, time, wrapped
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import TextIO
-
     from seismo.model import FunctionRow, Recording, Table
     from seismo.report.summary_lines import Styled
 
 FUNCTIONS = 8
 
 
-def write(recording: Recording, stream: TextIO, path: str = "", coloured: bool = False) -> None:
-    """Write the summary of the recording, at most 15 lines. path: the recording's, quoted for a shell."""
-    signs = Signs.of(stream)
-    stream.write(written(_lines(recording, path, signs, width_of(stream)), coloured))
-
-
-def _lines(recording: Recording, path: str, signs: Signs, width: int) -> list[Styled]:
+def lines(recording: Recording, signs: Signs, width: int) -> list[Styled]:
+    """Return the summary without the losses, with which it has at most 15 lines."""
     from seismo.model.idle_threads import without_idle
 
     active, idle = without_idle(recording)
@@ -51,19 +32,14 @@ def _lines(recording: Recording, path: str, signs: Signs, width: int) -> list[St
     at_least = signs.at_least if any(functions["lower_bound"]) else ""
     first = f"seismo: {at_least}{sum(functions['calls']):,} calls of {len(functions):,} functions"
     first += time_taken(recording, signs, idle.ns).replace("took", " in", 1)
-    lines = [(line, "strong") for line in wrapped(first, width)]
+    found = [(line, "strong") for line in wrapped(first, width)]
     if len(functions):
-        lines += _table(recording, functions, signs, width, FUNCTIONS)
+        found += _table(recording, functions, signs, width, FUNCTIONS)
     filtered = filter_words(recording)
-    lines += indented(f"filter: {filtered}", width, "quiet") if filtered else []
+    found += indented(f"filter: {filtered}", width, "quiet") if filtered else []
     if without_c(recording) == "default":
-        lines.append(("note: C functions were left out (--c-functions all records them)", "quiet"))
-    lines += lost_lines(recording, signs, width)
-    if path:
-        lines.append((f"seismo report {printable(path)}   shows the rest", "quiet"))
-        if recording._journal is not None:  # recording.calls would import its module into every recorded program
-            lines.append((f"seismo view {printable(path)}   shows the timeline", "quiet"))
-    return lines
+        found.append(("note: C functions were left out (--c-functions all records them)", "quiet"))
+    return found
 
 
 def _table(recording: Recording, functions: Table[FunctionRow], signs: Signs, width: int, most: int) -> list[Styled]:

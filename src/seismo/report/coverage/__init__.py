@@ -8,7 +8,6 @@ from seismo.report.kind import MOST, Kind
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import os
-    from argparse import ArgumentParser
     from typing import TextIO
 
     from seismo.coverage.coverage_report import CoverageReport
@@ -51,11 +50,6 @@ class Coverage(Kind):
         """Return the order as all kinds do; a "-" before it reverses it."""
         sign = "-" * word.startswith("-")
         return sign + super().order(word.removeprefix("-"), place)
-
-    def add_options(self, parser: ArgumentParser) -> None:
-        from seismo.report.coverage.options import add
-
-        add(parser)
 
     def report(self, paper: Paper, recording: Recording, options: Options) -> int:
         from seismo.report.coverage.options import write

@@ -3,27 +3,16 @@
 from __future__ import annotations
 
 from seismo.escape import printable
-from seismo.report.colours import written
 from seismo.report.facts import filter_words, time_taken
 from seismo.report.libraries import library_words, of_functions
 from seismo.report.lines.columns import COLUMNS, OF_SUMMARY, LineCells
-from seismo.report.summary_lines import indented, lost_lines
+from seismo.report.summary_lines import indented
 from seismo.report.tables import Grid, made
 from seismo.report.waiting import ELAPSED
-from seismo.report.words import (
-    Signs,
-    cells,
-    location,
-    number_of,
-    rank,
-    width_of,
-    wrapped,
-)
+from seismo.report.words import Signs, cells, location, number_of, rank, wrapped
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import TextIO
-
     from seismo.model import Recording
     from seismo.model.table import LineRow
     from seismo.report.summary_lines import Styled
@@ -32,23 +21,15 @@ LINES = 8
 _HINT = "hint: no function that ran is one of these; names are as the report has them: module:name"
 
 
-def write(recording: Recording, stream: TextIO, path: str = "", coloured: bool = False) -> None:
-    """Write the summary of the recording, at most 15 lines. path: the recording's, quoted for a shell."""
-    signs = Signs.of(stream)
-    lines = _lines(recording, signs, width_of(stream))
-    if path:
-        lines.append((f"seismo report {printable(path)}   shows the sources with their times", "quiet"))
-    stream.write(written(lines, coloured))
-
-
-def _lines(recording: Recording, signs: Signs, width: int) -> list[Styled]:
+def lines(recording: Recording, signs: Signs, width: int) -> list[Styled]:
+    """Return the summary without the losses, with which it has at most 15 lines."""
     recording = recording.timed(ELAPSED)
     table, functions = recording.lines, recording.functions
     python = [kind == 0 for kind in functions["kind"]]
     rows = [row for row in table if python[row.function]]
     hits = number_of(sum(row.hits for row in rows), "hit")
     words = f"seismo: {hits} of {number_of(len(rows), 'line')}{time_taken(recording, signs).replace('took', ' in', 1)}"
-    lines = [(line, "strong") for line in wrapped(words, width)]
+    found = [(line, "strong") for line in wrapped(words, width)]
     whole = sum(row.own_ns for row in rows)
     whose = _libraries(recording, {row.function for row in rows})
     times: dict[str, float] = {}
@@ -62,19 +43,19 @@ def _lines(recording: Recording, signs: Signs, width: int) -> list[Styled]:
     headings, texts = made(COLUMNS, OF_SUMMARY, LineCells(signs, whole), shown)
     grid = Grid(headings, texts, width)
     if shown:
-        lines.append((grid.head + "line", "quiet"))
+        found.append((grid.head + "line", "quiet"))
     for row, numbers in zip(shown, texts, strict=True):
         place = location(functions["file"][row.function], row.line)
         name = printable(functions["qualname"][row.function])
         room = grid.room - cells(place) - 2
-        lines.append((grid.line(numbers) + place + (f"  {name}" if cells(name) <= room else ""), ""))
+        found.append((grid.line(numbers) + place + (f"  {name}" if cells(name) <= room else ""), ""))
     why = "; so the lines are sorted by own and inner time" if inner and shown else ""
-    lines += indented(f"besides, {hidden}{why}", width, "quiet") if hidden else []
+    found += indented(f"besides, {hidden}{why}", width, "quiet") if hidden else []
     filtered = filter_words(recording)
-    lines += indented(f"filter: {filtered}", width, "quiet") if filtered else []
+    found += indented(f"filter: {filtered}", width, "quiet") if filtered else []
     if filtered and not rows:
-        lines += indented(_HINT, width)
-    return lines + lost_lines(recording, signs, width)
+        found += indented(_HINT, width)
+    return found
 
 
 def _place(row: LineRow, with_inner: bool) -> tuple[float, int, int, int]:

@@ -8,7 +8,6 @@ from seismo.report.kind import Kind
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import os
-    from argparse import ArgumentParser
 
     from seismo.model import Recording
     from seismo.report.options import Options
@@ -21,6 +20,7 @@ class Objects(Kind):
     name = recording_kinds.OBJECTS
     sorted_by = "columns:ORDERS"
     rows = "objects"
+    rest = "the rest; --html OUT.html draws it"
     others_are_in = "their callers' own time"
     unseen = "objects that are never freed (small ints, short strings) or are reused in place (the tuples of zip)"
     notes = "facts:notes"
@@ -32,11 +32,6 @@ class Objects(Kind):
         ("holders", ("holder of survivors", "holders of survivors")),
         ("marks", ("mark",)),
     )
-
-    def add_options(self, parser: ArgumentParser) -> None:
-        from seismo.report.objects.options import add
-
-        add(parser)
 
     def instead(self, options: Options, recording: Recording) -> Kind:
         """Return the kind of calls if the options are about calls and the call tree was recorded as well."""

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from seismo.escape import printable
 from seismo.model.enums import TYPE_ESTIMATED
-from seismo.report.colours import written
 from seismo.report.facts import wall_ns
 from seismo.report.objects import facts as object_facts
-from seismo.report.summary_lines import indented, lost_lines
+from seismo.report.summary_lines import indented
 from seismo.report.tables import grid_of
-from seismo.report.words import Signs, beginning, cells, duration, line_and_type, number_of, shorten, width_of
+from seismo.report.words import Signs, beginning, cells, duration, line_and_type, number_of, shorten
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import TextIO
-
     from seismo.model import Recording
     from seismo.report.story import Row, Section
     from seismo.report.summary_lines import Styled
@@ -24,34 +21,26 @@ ROWS_OF_TYPES = 5
 CHAIN = 12  # columns of indentation of holders
 
 
-def write(recording: Recording, stream: TextIO, path: str = "", coloured: bool = False) -> None:
-    """Write the summary of the recording, at most some 20 lines. path: the recording's, quoted for a shell."""
-    signs = Signs.of(stream)
-    lines = _lines(recording, signs, width_of(stream))
-    if path:
-        lines.append((f"seismo report {printable(path)}   shows the rest; --html OUT.html draws it", "quiet"))
-    stream.write(written(lines, coloured))
-
-
-def _lines(recording: Recording, signs: Signs, width: int) -> list[Styled]:
+def lines(recording: Recording, signs: Signs, width: int) -> list[Styled]:
+    """Return the summary without the losses, with which it has at most some 20 lines."""
     from seismo.report.objects.group_descriptions import ObjectWords
     from seismo.report.objects.story import ObjectsView, Tables
 
-    lines = indented(_totals(recording, signs), width, "strong", by=2)
+    found = indented(_totals(recording, signs), width, "strong", by=2)
     rows = ROWS if len(recording.objects) else {"types": ROWS_OF_TYPES}
     for section in Tables(ObjectWords(recording, signs), ObjectsView(limit=max(rows.values()))).all():
         if section.name == "leaks":
-            lines += indented(_calls(recording, signs), width, by=2)
+            found += indented(_calls(recording, signs), width, by=2)
         if section.name in rows and section.rows:
             section.rows = section.rows[: rows[section.name]]
-            lines += _table(section, width, signs)
+            found += _table(section, width, signs)
         if section.name == "churn":
-            lines += indented(f"besides, {section.besides}", width, "quiet", by=2) if section.besides else []
+            found += indented(f"besides, {section.besides}", width, "quiet", by=2) if section.besides else []
             break  # what comes then is summed by type and by line, which takes as long again
     missed = object_facts.never_called(recording)
     if missed:
-        lines += indented(f"calls: {missed}", width, "warning", by=2)
-    return lines + lost_lines(recording, signs, width)
+        found += indented(f"calls: {missed}", width, "warning", by=2)
+    return found
 
 
 def _totals(recording: Recording, signs: Signs) -> str:
