@@ -113,7 +113,8 @@ void sm_cover_end_context(void) {
                 all[store->context_hits_count++] =
                     (sm_cover_context_hit){store->context - 1, kind, block, hits->bits[block]};
             }
-            sm_beside.lost_memory += all == NULL;
+            if (all == NULL)
+                SM_COUNT(sm_beside.lost_memory);
             hits->bits[block] = 0;
         }
         hits->count = 0;

@@ -220,7 +220,8 @@ bool sm_cover_line_news(sm_cover_code *code, int line) {
 
 static char *copied(const char *name) { /* NULL: of an empty name, or out of memory */
     char *copy = *name != '\0' ? sm_copy_chars(name) : NULL;
-    sm_beside.lost_memory += copy == NULL && *name != '\0';
+    if (copy == NULL && *name != '\0')
+        SM_COUNT(sm_beside.lost_memory);
     return copy;
 }
 

@@ -207,7 +207,7 @@ static bool find_top(sm_thread *thread, const void *frame, const void *code) {
     uint32_t at = find(state, frame, code);
     sm_engine.repaired += at != 0 && state->top > at;
     if (at != 0)
-        state->top = at;
+        SM_WRITE(state->top, at);
     else
         sm_engine_repair(thread, true);
     return true;
@@ -229,7 +229,7 @@ static bool go_to(sm_thread *thread, const void *frame, const void *code, sm_lin
     if (!sm_lines_reserve(state, at))
         return false;
     put(state, at, frame, code, table, to, by_ends ? at - 1 : caller_of(thread, at));
-    state->top = by_ends ? at : 0;
+    SM_WRITE(state->top, by_ends ? at : 0);
     return true;
 }
 
@@ -369,7 +369,7 @@ static bool resync(sm_thread *thread, const sm_walked_frame *frames, size_t belo
     }
     sm_free(depths);
     same = same && (!by_ends || state->top == last);
-    state->top = by_ends ? last : 0;
+    SM_WRITE(state->top, by_ends ? last : 0);
     return same || !by_ends;
 }
 
