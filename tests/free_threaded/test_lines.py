@@ -1,4 +1,4 @@
-"""Hits of lines, branches and contexts without the GIL: threads that run at once count what one after the other does."""
+"""Hits of lines, branches and contexts without the GIL: threads at once count what one after the other does."""
 
 import collections
 import sysconfig
