@@ -20,7 +20,7 @@
  * Contexts cost memory only until a save: the rows that were hit are a list, and become rows of 64 bits each at the
  * end. The file has a row for each time that one was current, until it is rewritten (carry_contexts.c).
  *
- * Without the GIL, events of several threads meet at one place. A stamp is an atomic word that tells whether there is
+ * Without the GIL, events of several threads meet at one place. A stamp is an atomic word that shows whether there is
  * news, and news are noted with the engine's lock, so they are noted once. Counts are added atomically. To disable a
  * place stops all threads, which may cost more than thousands of events, so it has to pay (sm_cover_pays).
  *

@@ -50,11 +50,11 @@ typedef struct {
     sm_output *output;
     sm_line *sums;  /* owned: the lines with the counts of all threads, by id; NULL if the lines have them */
     uint32_t count; /* of these; younger lines are left to the next save */
-} saving;
+} line_counts;
 
 #if SM_FREE_THREADED
 static void add_up(sm_line *line, void *context) {
-    const saving *to = context;
+    const line_counts *to = context;
     if (line->id >= to->count)
         return;
     if (line->home == NULL)
@@ -63,7 +63,7 @@ static void add_up(sm_line *line, void *context) {
         sm_line_add(&to->sums[line->id], line);
 }
 
-static bool add_threads(saving *to) {
+static bool add_threads(line_counts *to) {
     to->count = __atomic_load_n(&sm_lines.lines_count, __ATOMIC_ACQUIRE);
     to->sums = sm_calloc(to->count, sizeof *to->sums);
     if (to->sums == NULL)
@@ -78,14 +78,14 @@ static bool add_threads(saving *to) {
     return true;
 }
 #else
-static bool add_threads(saving *to) {
+static bool add_threads(line_counts *to) {
     to->count = UINT32_MAX;
     return true;
 }
 #endif
 
 static void save_changed(sm_line *line, void *context) {
-    const saving *to = context;
+    const line_counts *to = context;
     if (line->id >= to->count)
         return;
     const sm_line *sums = to->sums != NULL ? &to->sums[line->id] : line;
@@ -98,7 +98,7 @@ static void save_changed(sm_line *line, void *context) {
 }
 
 void sm_lines_save(sm_output *output) {
-    saving to = {.output = output};
+    line_counts to = {.output = output};
     if (add_threads(&to))
         each(&sm_lines.store, save_changed, &to);
     else
