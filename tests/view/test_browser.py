@@ -244,6 +244,7 @@ def test_what_the_program_said_is_told(browser, tmp_path):
         seismo.mark("half way", rows=17)
         with seismo.span("the rest", part=2):
             outer()
+            time.sleep(0.05)  # wide enough for the pointer
     t.save(tmp_path / "a.seismo")
     server = Server(Routes([ServedRecording(str(tmp_path / "a.seismo"), seismo.open(tmp_path / "a.seismo"))]))
     thread = threading.Thread(target=server.serve)
