@@ -89,9 +89,9 @@ def problems_of_files(path, begin, *meanwhile, after):
     """Record repeatedly into a file while allocations fail from the n-th on, for each n in `after`.
 
     `begin(fd)` starts the recording. The functions in `meanwhile` are called before allocations succeed again, and the
-    last of them once more after that. Return the number of problems that all files have.
+    last of them once more after that. Return the problems of all files, each with its n.
     """
-    problems = 0
+    problems = []
     for n in after:
         fd = os.open(path, os.O_CREAT | os.O_RDWR | os.O_TRUNC)
         _core._fail_allocation(n, True)
@@ -110,5 +110,5 @@ def problems_of_files(path, begin, *meanwhile, after):
             _core._fail_allocation(0)
             os.close(fd)
         with open(path, "rb") as file:
-            problems += len(_core.read(file.read())["problems"])
+            problems += [(n, problem) for problem in _core.read(file.read())["problems"]]
     return problems

@@ -279,14 +279,16 @@ shell.run_cell("%seismo profile -q 1")
 
 
 def test_cells_are_called_what_their_reader_calls_them(notebook):
+    notebook.run("def count(n):\n    while n:\n        n -= 1\n")
     defined = notebook.number
-    notebook.run("%%seismo profile\nsign(1)")
+    notebook.run("%%seismo profile\ncount(300_000)")
     mine = notebook.number
     assert mine == defined + 1
-    assert re.search(rf"__main__:sign  In \[{defined}\]:1", notebook.text)
-    assert re.search(rf"__main__:<module>  In \[{mine}\]:1", notebook.text)
+    assert re.search(rf"__main__:count  In \[{defined}\]:1", notebook.text)
     assert notebook.text.count("__main__:<module>") == 1, "the last expression is part of its cell"
-    notebook.run("%%seismo lines -f sign\nsign(1)")
+    notebook.run("%%seismo profile\ntotal = 0\nfor n in range(300_000):\n    total += n")
+    assert re.search(rf"__main__:<module>  In \[{notebook.number}\]:1", notebook.text)
+    notebook.run("%%seismo lines -f count\ncount(3)")
     assert f"In [{defined}]  " in notebook.text
     for shown in (notebook.text, notebook.html):
         assert "seismo-cells" not in shown

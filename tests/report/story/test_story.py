@@ -199,7 +199,7 @@ def test_the_tree_has_the_numbers_of_the_report(folder, stories):
 def test_a_line_has_its_function_and_its_source(stories):
     told = json.loads(document(stories["lines"]))["sections"]["lines"]["rows"]
     (loop,) = [row for row in told if row["source"] == "total += step * step % 7"]
-    assert loop["hits"] == 100 * 2000 + 1000
+    assert loop["hits"] == 100 * 20000 + 1000
     assert loop["function"] == "__main__:slow"
     assert os.path.basename(loop["file"]) == "app.py"
 
