@@ -81,7 +81,7 @@ class CellResult:
         """Return the text with the files of cells replaced by names such as `In [3]`."""
         for path, number in self.cells.items():
             for name in (path, html.escape(path), os.path.basename(path), html.escape(os.path.basename(path))):
-                text = text.replace(name, f"In [{number}]")
+                text = text.replace(name, cell_name(number))
         return text
 
     def __repr__(self) -> str:
@@ -109,10 +109,14 @@ class Profiled(CellResult):
     @property
     def recording(self) -> Recording:
         """The recording of the calls below the cell; the kernel's own calls are left out."""
+        from seismo.model.combine import with_files
         from seismo.model.subtree import subtree_of
 
-        # Merge, because the last expression of a cell is compiled separately under the same name.
-        return subtree_of(super().recording, self.file.__eq__).merge()
+        recording = subtree_of(super().recording, self.file.__eq__)
+        # This also merges a cell's last expression, which is compiled separately under the same name.
+        return with_files(
+            recording, {path: cell_name(number) for path, number in self.cells.items()}, {}, recording.meta
+        )
 
     def write(self, paper: Paper) -> None:
         """Write the functions."""
@@ -228,6 +232,11 @@ class Counted(CellResult):
         words = ObjectWords(self.recording, paper.signs)
         for by in ("type", "line") if len(self.recording.objects) else ("type",):
             write_tables(paper, words, ObjectsView(by, self.order, self.limit, types=self.options.get("--type", ())))
+
+
+def cell_name(number: int) -> str:
+    """Return the name by which IPython shows a cell."""
+    return f"In [{number}]"
 
 
 def _quoted(text: str) -> str:

@@ -271,7 +271,7 @@ def _kept(shell: Any, source: str) -> str:
     folder = os.path.join(os.path.realpath(_folder.name), str(next(_numbers)))
     os.mkdir(folder)
     number = _number(shell)
-    path = os.path.join(folder, f"In [{number}]")
+    path = os.path.join(folder, cell_results.cell_name(number))
     with open(path, "w", encoding="utf-8", errors="backslashreplace") as file:
         file.write(source)
     linecache.cache[path] = (len(source), None, [line + "\n" for line in source.split("\n")], path)
