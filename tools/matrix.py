@@ -46,7 +46,7 @@ SANITIZED_TESTS = [*RECORDING_TESTS, "tests/model", "tests/query/test_calls.py"]
 # Sources and the engine themselves.
 CORE_ROOMS = ["base", "code", "compat", "engine", "recorder/calls", "hooks", "source"]
 CORE_TESTS = [*(f"tests/native/{room}" for room in CORE_ROOMS), "tests/parity"]
-FREE_THREADED_TESTS = ["tests/free_threaded"]
+FREE_THREADED_TESTS = [f"tests/{name}" for name in ("free_threaded", "hooks", "watching", "capi/test_capi.py")]
 FREE_THREADED_PACKAGES = ["rich", "pytest", "pytest-timeout", "hypothesis"]  # others have no wheels for these builds
 # What an interpreter's asserts are about: what its hooks and our probes do to its structures.
 SOURCE_TESTS = ["tests/native/code", "tests/native/compat", "tests/native/hooks", "tests/native/source", "tests/parity"]

@@ -31,6 +31,22 @@ void sm_core_leave(void) {
     PyMutex_Unlock(&lock);
 }
 
+uint32_t sm_core_suspend(void) {
+    uint32_t taken = depth;
+    if (taken > 0) {
+        depth = 1;
+        sm_core_leave();
+    }
+    return taken;
+}
+
+void sm_core_resume(uint32_t taken) {
+    if (taken > 0) {
+        sm_core_enter();
+        depth = taken;
+    }
+}
+
 void sm_world_stop(void) {
     if (stops++ == 0)
         _PyEval_StopTheWorld(PyInterpreterState_Get());
@@ -83,6 +99,12 @@ bool sm_world_stop_pays(void) {
     ledger.spent = 0;
     ledger.began = sm_monotonic_ns();
     return true;
+}
+
+/* The newest thread is the first one, and that has the first number. */
+bool sm_is_only_thread(void) {
+    PyThreadState *now = PyThreadState_Get();
+    return sm_tstate_id(now) == 1 && PyInterpreterState_ThreadHead(sm_tstate_interpreter(now)) == now;
 }
 
 void sm_core_forked(void) {

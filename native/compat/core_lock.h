@@ -26,6 +26,17 @@ static inline void sm_core_leave_at(const int *Py_UNUSED(scope)) {
     __attribute__((cleanup(sm_core_leave_at), unused)) const int sm_core_scope = 0;                                    \
     sm_core_enter()
 
+/* Give the lock up while code of the program runs, as a thread gives up the GIL, and take it again as it was. */
+uint32_t sm_core_suspend(void);
+void sm_core_resume(uint32_t taken);
+/* Run a statement without the lock. */
+#define SM_CORE_AWAY(statement)                                                                                        \
+    do {                                                                                                               \
+        uint32_t sm_core_taken = sm_core_suspend();                                                                    \
+        statement;                                                                                                     \
+        sm_core_resume(sm_core_taken);                                                                                 \
+    } while (0)
+
 /* Stop all other threads between two events, or where they wait for the lock. Run no Python code until the start. */
 void sm_world_stop(void); /* nests; with the lock */
 void sm_world_start(void);
@@ -36,6 +47,8 @@ void sm_core_forked(void); /* in the child, where the holder of the lock does no
 /* Return true if the interpreter may stop the world to disable the place of this event: as soon as the events that this
  * thread spent on enabled places have cost as much as that does of late. It is asked once for an event. */
 bool sm_world_stop_pays(void);
+/* Return true if the main thread is the only one. */
+bool sm_is_only_thread(void);
 
 /* One per thread where a thread changes it at events, or else one that the GIL guards. */
 #define SM_OWN_TLS SM_FAST_TLS
@@ -47,6 +60,7 @@ bool sm_world_stop_pays(void);
 #else
 
 #define SM_CORE_GUARD ((void)0)
+#define SM_CORE_AWAY(statement) statement
 static inline void sm_core_enter(void) {}
 static inline void sm_core_leave(void) {}
 static inline void sm_world_stop(void) {}
@@ -58,6 +72,9 @@ static inline void sm_core_drain(void) {}
 static inline void sm_core_forked(void) {}
 static inline bool sm_world_stop_pays(void) {
     return true;
+}
+static inline bool sm_is_only_thread(void) {
+    return true; /* or no other one runs */
 }
 #define SM_OWN_TLS
 #define SM_OWN_COUNT(word) ((void)(word)++)

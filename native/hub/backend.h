@@ -44,6 +44,7 @@ struct sm_hook_thread {
 /* The record of a code object, found by its address (code/code_map.h), and in a list of all. */
 typedef struct sm_hook_code {
     uint64_t decided;               /* sm_hub.changes at the last decision */
+    uint64_t settled;               /* the same, once the backend knows it: events read it without the lock */
     uint64_t wanted[SM_HOOK_KINDS]; /* filtered tools that want the kind here; SM_HOOK_OPCODE: any tools */
     uint32_t given;                 /* kinds last passed to want_in */
     PyCodeObject *code;             /* borrowed; the record dies with it */
@@ -102,6 +103,8 @@ static inline uint64_t sm_hub_listeners(sm_hook_kind kind, PyCodeObject *code) {
 
 /* Return the thread's record, or NULL. */
 sm_hook_thread *sm_hub_find_thread(PyThreadState *tstate);
+/* Make the records of all threads. Return -1 with an exception set. */
+int sm_hub_find_all_threads(void);
 
 /* Finish a tool that is leaving and has no running callbacks. */
 void sm_hub_finish(sm_tool *tool);

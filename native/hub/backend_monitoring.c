@@ -6,6 +6,7 @@
  * LINE needs JUMP, because sys.settrace also reports jumps back within a line; START, on which LINE depends from
  * 3.13 on (gh-155992); and BRANCH_RIGHT from 3.14 on, for lines that LINE omits (code/unreported_lines.h). */
 #include "code/unreported_lines.h"
+#include "compat/core_lock.h"
 #include "compat/exception.h"
 #include "hooks/monitoring_tool.h"
 #include "hub/backend.h"
@@ -37,9 +38,24 @@ SM_INLINE PyObject *dispatch(uint64_t listeners, const sm_hook_event *event) {
     return SM_LIKELY(sm_hub_dispatch(thread, listeners, event) == 0) ? Py_None : NULL;
 }
 
+/* Return true if no tool wants this kind of event in this code object on any thread, as far as is known without the
+ * lock. A thread that is about to disable a place would disable it even after another thread has added a tool, so this
+ * is for one thread only. */
+SM_INLINE bool is_unwanted(sm_hook_kind kind, PyObject *code) {
+#if SM_FREE_THREADED
+    const sm_hook_code *known = sm_hub_known((PyCodeObject *)code);
+    return known != NULL && __atomic_load_n(&known->settled, __ATOMIC_ACQUIRE) == SM_READ(sm_hub.changes) && SM_READ(known->wanted[kind]) == 0 &&
+           SM_READ(sm_hub.everywhere[kind]) == 0 && !sm_is_only_thread();
+#else
+    (void)kind, (void)code;
+    return false;
+#endif
+}
+
 /* Deliver an event to this thread's listeners. off: disable the place if no tool wants it on any thread. */
 SM_INLINE PyObject *deliver(uint64_t listeners, sm_hook_kind kind, PyObject *const *args, PyObject *arg, bool off) {
     if (listeners == 0) {
+        off = off && sm_is_only_thread();
         sm_hub.switched_off |= off;
         return off ? sm_monitoring_disable : Py_None;
     }
@@ -51,6 +67,9 @@ SM_INLINE PyObject *deliver(uint64_t listeners, sm_hook_kind kind, PyObject *con
 SM_INLINE PyObject *enter(sm_hook_kind kind, PyObject *const *args, PyObject *arg, bool may_switch_off) {
     if (SM_UNLIKELY(!PyCode_Check(args[0]))) /* Cython has code-like objects */
         return Py_None;
+    if (is_unwanted(kind, args[0]))
+        return Py_None;
+    SM_CORE_GUARD;
     uint64_t listeners = sm_hub.everywhere[kind];
     if (sm_hub.filtered != 0) {
         const sm_hook_code *known = sm_hub_code((PyCodeObject *)args[0]);
@@ -85,8 +104,9 @@ CALLBACK(on_throw) {
 }
 
 SM_INLINE PyObject *within(sm_hook_kind kind, PyObject *const *args, bool may_switch_off) {
-    if (SM_UNLIKELY(!PyCode_Check(args[0])))
+    if (SM_UNLIKELY(!PyCode_Check(args[0])) || is_unwanted(kind, args[0]))
         return Py_None;
+    SM_CORE_GUARD;
     return deliver(sm_hub_listeners(kind, (PyCodeObject *)args[0]), kind, args, args[2], may_switch_off);
 }
 
@@ -101,8 +121,9 @@ WITHIN(on_raise, SM_HOOK_RAISE, false)
 WITHIN(on_stop_iteration, SM_HOOK_STOP_ITERATION, true)
 
 CALLBACK(on_instruction) {
-    if (SM_UNLIKELY(!PyCode_Check(args[0])))
+    if (SM_UNLIKELY(!PyCode_Check(args[0])) || is_unwanted(SM_HOOK_OPCODE, args[0]))
         return Py_None;
+    SM_CORE_GUARD;
     return deliver(sm_hub_listeners(SM_HOOK_OPCODE, (PyCodeObject *)args[0]), SM_HOOK_OPCODE, args, NULL, true);
 }
 
@@ -119,6 +140,7 @@ SM_INLINE PyObject *c_event(sm_hook_kind kind, PyObject *const *args) {
         return Py_None;
     if (SM_UNLIKELY(!PyCode_Check(args[0])))
         return Py_None;
+    SM_CORE_GUARD;
     uint64_t listeners = sm_hub_listeners(kind, (PyCodeObject *)args[0]);
     if (listeners == 0) {
         bool off = kind == SM_HOOK_C_CALL && sm_hub_listeners(SM_HOOK_C_RETURN, (PyCodeObject *)args[0]) == 0 &&
@@ -146,8 +168,9 @@ static PyObject *line(uint64_t listeners, PyCodeObject *code, int number) {
 }
 
 CALLBACK(on_line) {
-    if (SM_UNLIKELY(!PyCode_Check(args[0])))
+    if (SM_UNLIKELY(!PyCode_Check(args[0])) || is_unwanted(SM_HOOK_LINE, args[0]))
         return Py_None;
+    SM_CORE_GUARD;
     PyCodeObject *code = (PyCodeObject *)args[0];
     uint64_t listeners = sm_hub_listeners(SM_HOOK_LINE, code);
     if (listeners == 0)
@@ -156,8 +179,9 @@ CALLBACK(on_line) {
 }
 
 CALLBACK(on_jump) {
-    if (SM_UNLIKELY(!PyCode_Check(args[0])))
+    if (SM_UNLIKELY(!PyCode_Check(args[0])) || is_unwanted(SM_HOOK_LINE, args[0]))
         return Py_None;
+    SM_CORE_GUARD;
     PyCodeObject *code = (PyCodeObject *)args[0];
     uint64_t listeners = sm_hub_listeners(SM_HOOK_LINE, code);
     int from = offset_of(args[1]), to = offset_of(args[2]);
@@ -169,8 +193,9 @@ CALLBACK(on_jump) {
 
 #if SM_LOOP_ENDS_HIDE_LINES
 CALLBACK(on_right) { /* reports the line after a loop */
-    if (SM_UNLIKELY(!PyCode_Check(args[0])))
+    if (SM_UNLIKELY(!PyCode_Check(args[0])) || is_unwanted(SM_HOOK_LINE, args[0]))
         return Py_None;
+    SM_CORE_GUARD;
     PyCodeObject *code = (PyCodeObject *)args[0];
     uint64_t listeners = sm_hub_listeners(SM_HOOK_LINE, code);
     int number = listeners != 0 ? sm_unreported_line(code, offset_of(args[2])) : 0;

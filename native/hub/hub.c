@@ -11,10 +11,12 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "compat/core_lock.h"
 #include "compat/exception.h"
 #include "compat/forks.h"
 #include "compat/runtime.h"
 #include "engine/engine.h"
+#include "hooks/monitoring_tool.h"
 #include "hub/backend.h"
 
 #define CAPSULE "seismo.hooks.thread"
@@ -52,6 +54,7 @@ static void thread_ended(PyObject *capsule) {
         PyErr_Clear();
         return;
     }
+    SM_CORE_GUARD;
     sm_exception kept = sm_exception_keep();
     thread->tools = 0;
     for (int slot = 0; slot < SM_HUB_TOOLS; slot++) {
@@ -107,7 +110,19 @@ static sm_hook_thread *new_thread(PyThreadState *tstate) {
     return sm_hub.threads = thread;
 }
 
+int sm_hub_find_all_threads(void) {
+    SM_CORE_GUARD;
+    int status = 0;
+    sm_world_stop(); /* no thread ends meanwhile, and later its record's end waits for the lock */
+    PyThreadState *tstate = PyInterpreterState_ThreadHead(PyInterpreterState_Get());
+    for (; tstate != NULL && status == 0; tstate = PyThreadState_Next(tstate))
+        status = sm_hub_find_thread(tstate) == NULL && new_thread(tstate) == NULL ? -1 : 0;
+    sm_world_start();
+    return status;
+}
+
 sm_hook_thread *sm_hub_thread(void) {
+    SM_CORE_GUARD;
     PyThreadState *tstate = PyThreadState_Get();
     if (sm_hook_this->tstate == tstate)
         return sm_hook_this;
@@ -173,8 +188,16 @@ static void begin_work(void) {
 static void end_work(void) {
     if (--sm_hub.busy > 0 || sm_hub.active != 0 || !sm_hub.holds)
         return;
-    while (sm_hub.codes != NULL)
-        code_died(sm_code_entry_of(sm_hub.codes->code));
+    sm_world_stop(); /* until no event looks at a record without the lock */
+    sm_hook_code *codes = sm_hub.codes;
+    for (sm_hook_code *known = codes; known != NULL; known = known->next)
+        sm_code_entry_of(known->code)->of[SM_CODE_HOOKS] = NULL;
+    sm_hub.codes = NULL;
+    sm_world_start();
+    for (sm_hook_code *known = codes, *next; known != NULL; known = next) {
+        next = known->next;
+        sm_free(known);
+    }
     sm_hub.holds = false;
     sm_codes_release();
 }
@@ -190,11 +213,11 @@ static sm_hook_code *code_record(PyCodeObject *code) {
         sm_hub.lost++;
         return NULL;
     }
-    entry->of[SM_CODE_HOOKS] = known;
     known->code = code;
     known->next = sm_hub.codes;
     if (known->next != NULL)
         known->next->before = known;
+    __atomic_store_n(&entry->of[SM_CODE_HOOKS], known, __ATOMIC_RELEASE);
     return sm_hub.codes = known;
 }
 
@@ -214,6 +237,7 @@ static int give(sm_hook_code *known) {
 }
 
 sm_hook_code *sm_hub_decide(PyCodeObject *code, PyObject *globals) {
+    SM_CORE_GUARD;
     sm_exception kept = sm_exception_keep();
     sm_engine_hold(NULL, true);
     begin_work();
@@ -229,14 +253,15 @@ sm_hook_code *sm_hub_decide(PyCodeObject *code, PyObject *globals) {
                 continue;
             uint32_t kinds = tool->wants(tool, code, globals) & tool->events;
             for (int kind = 0; kind < SM_HOOK_OPCODE; kind++) {
-                known->wanted[kind] &= ~BIT(tool);
-                known->wanted[kind] |= kinds & SM_HOOK_BIT(kind) ? BIT(tool) : 0;
+                uint64_t others = known->wanted[kind] & ~BIT(tool);
+                SM_WRITE(known->wanted[kind], others | (kinds & SM_HOOK_BIT(kind) ? BIT(tool) : 0));
             }
         }
         if (give(known) < 0) {
             PyErr_Clear();
             sm_hub.lost++;
         }
+        __atomic_store_n(&known->settled, known->decided, __ATOMIC_RELEASE);
     }
     end_work();
     if (!sm_hub.holds)
@@ -264,7 +289,7 @@ static void withdraw(sm_tool *tool) {
     PyObject *list = codes_with(BIT(tool));
     for (sm_hook_code *known = sm_hub.codes; known != NULL; known = known->next)
         for (int kind = 0; kind < SM_HOOK_KINDS; kind++)
-            known->wanted[kind] &= ~BIT(tool);
+            SM_WRITE(known->wanted[kind], known->wanted[kind] & ~BIT(tool));
     for (Py_ssize_t i = 0; list != NULL && i < PyList_GET_SIZE(list); i++) {
         sm_hook_code *known = code_record((PyCodeObject *)PyList_GET_ITEM(list, i));
         if (known != NULL && give(known) < 0)
@@ -275,6 +300,15 @@ static void withdraw(sm_tool *tool) {
 }
 
 /* Decide the code of frames that run already, whose START has passed. */
+#if SM_HAS_MONITORING
+static void decide(PyCodeObject *code, PyObject *globals) {
+    (void)sm_hub_decide(code, globals);
+}
+
+static void decide_running(void) {
+    sm_hub.lost += !sm_monitoring_each_running(decide);
+}
+#else
 static void decide_running(void) {
     PyThreadState *tstate = PyInterpreterState_ThreadHead(PyInterpreterState_Get());
     for (; tstate != NULL; tstate = PyThreadState_Next(tstate)) {
@@ -289,27 +323,33 @@ static void decide_running(void) {
         }
     }
 }
+#endif
 
 /* Tools. */
 
+/* Each mask is stored once, because events read them without the lock. */
 static void count_masks(void) {
-    uint64_t somewhere = sm_hub.active & sm_hub.somewhere[SM_HOOK_OPCODE];
-    sm_hub.active = sm_hub.filtered = sm_hub.tracing = 0;
-    memset(sm_hub.everywhere, 0, sizeof sm_hub.everywhere);
-    memset(sm_hub.somewhere, 0, sizeof sm_hub.somewhere);
+    uint64_t active = 0, filtered = 0, tracing = 0, everywhere[SM_HOOK_KINDS] = {0}, somewhere[SM_HOOK_KINDS] = {0};
     for (int slot = 0; slot < SM_HUB_TOOLS; slot++) {
         const sm_tool *tool = sm_hub.tools[slot];
         if (tool == NULL || !tool->active)
             continue;
         uint64_t bit = BIT(tool);
-        sm_hub.active |= bit;
-        sm_hub.filtered |= tool->filtered ? bit : 0;
-        sm_hub.tracing |= tool->events & SM_HOOK_TRACING ? bit : 0;
+        active |= bit;
+        filtered |= tool->filtered ? bit : 0;
+        tracing |= tool->events & SM_HOOK_TRACING ? bit : 0;
         for (int kind = 0; kind < SM_HOOK_OPCODE; kind++)
             if (tool->events & SM_HOOK_BIT(kind))
-                *(tool->filtered ? &sm_hub.somewhere[kind] : &sm_hub.everywhere[kind]) |= bit;
+                *(tool->filtered ? &somewhere[kind] : &everywhere[kind]) |= bit;
     }
-    sm_hub.somewhere[SM_HOOK_OPCODE] = somewhere & sm_hub.active;
+    somewhere[SM_HOOK_OPCODE] = sm_hub.active & sm_hub.somewhere[SM_HOOK_OPCODE] & active;
+    sm_hub.active = active;
+    sm_hub.filtered = filtered;
+    sm_hub.tracing = tracing;
+    for (int kind = 0; kind < SM_HOOK_KINDS; kind++) {
+        SM_WRITE(sm_hub.everywhere[kind], everywhere[kind]);
+        sm_hub.somewhere[kind] = somewhere[kind];
+    }
     for (sm_hook_thread *thread = sm_hub.threads; thread != NULL; thread = thread->next)
         thread->tools = tools_of(thread->tstate) & ~thread->left;
 }
@@ -343,7 +383,7 @@ static void child_forked(void) {
 }
 
 static int prepare(void) {
-    const char *why_not = sm_gil_objection();
+    const char *why_not = sm_interpreter_objection();
     if (why_not != NULL) {
         PyErr_SetString(PyExc_RuntimeError, why_not);
         return -1;
@@ -390,6 +430,7 @@ static void take_out(sm_tool *tool) {
 }
 
 int sm_hub_add(sm_tool *tool) {
+    SM_CORE_GUARD;
     int slot;
     if (prepare() < 0 || (slot = free_slot()) < 0)
         return -1;
@@ -405,7 +446,7 @@ int sm_hub_add(sm_tool *tool) {
     tool->active = true;
     tool->leaving = false;
     tool->inside = 0;
-    tool->since = ++sm_hub.changes;
+    tool->since = SM_WRITE(sm_hub.changes, sm_hub.changes + 1);
     sm_hub.tools[slot] = tool;
     count_masks();
     bool again = sm_hub.switched_off;
@@ -422,6 +463,7 @@ int sm_hub_add(sm_tool *tool) {
 }
 
 void sm_hub_remove(sm_tool *tool) {
+    SM_CORE_GUARD;
     if (!tool->active)
         return;
     take_out(tool);
@@ -430,6 +472,7 @@ void sm_hub_remove(sm_tool *tool) {
 }
 
 void sm_hub_leave(sm_hook_thread *thread, sm_tool *tool) {
+    SM_CORE_GUARD;
     if (tool->only != NULL) {
         sm_hub_remove(tool);
     } else if (tool->active) {
@@ -439,6 +482,7 @@ void sm_hub_leave(sm_hook_thread *thread, sm_tool *tool) {
 }
 
 int sm_hub_opcodes(sm_tool *tool, PyCodeObject *code, bool on) {
+    SM_CORE_GUARD;
     if (!tool->active)
         return 0;
     sm_hook_code *known = sm_hub_decide(code, NULL);
@@ -450,7 +494,7 @@ int sm_hub_opcodes(sm_tool *tool, PyCodeObject *code, bool on) {
     uint64_t after = on ? before | BIT(tool) : before & ~BIT(tool);
     if (before == after)
         return 0;
-    known->wanted[SM_HOOK_OPCODE] = after;
+    SM_WRITE(known->wanted[SM_HOOK_OPCODE], after);
     sm_hub.somewhere[SM_HOOK_OPCODE] |= after;
     begin_work();
     int result = give(known);
@@ -459,6 +503,7 @@ int sm_hub_opcodes(sm_tool *tool, PyCodeObject *code, bool on) {
 }
 
 void sm_hub_opcodes_again(PyCodeObject *code) {
+    SM_CORE_GUARD;
     sm_hook_code *known = sm_hub_decide(code, NULL);
     if (known == NULL || known->wanted[SM_HOOK_OPCODE] == 0)
         return;
@@ -493,6 +538,7 @@ int sm_hub_dispatch_all(sm_hook_thread *thread, uint64_t listeners, const sm_hoo
 }
 
 PyObject *sm_hub_status(void) {
+    SM_CORE_GUARD;
     static const char *const names[SM_HOOK_KINDS] = {"start",  "resume",         "throw",    "return",  "yield",
                                                      "unwind", "c_call",         "c_return", "c_raise", "line",
                                                      "raise",  "stop_iteration", "opcode"};

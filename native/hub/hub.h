@@ -5,7 +5,8 @@
  * sys.monitoring), or costs one check (3.11, with the shared profile and trace slots). The hub and the recorders are
  * independent.
  *
- * Everything is guarded by the GIL. The maker keeps a tool alive until `removed` is called. */
+ * Everything is guarded by the GIL, or by the core's lock (compat/core_lock.h), which is given up while functions of
+ * the program run. The maker keeps a tool alive until `removed` is called. */
 #pragma once
 
 #include <Python.h>

@@ -1,5 +1,6 @@
 #include "hub/python_hook.h"
 
+#include "compat/core_lock.h"
 #include "compat/exception.h"
 #include "compat/frame.h"
 #include "hooks/py311/thread_slots.h"
@@ -24,7 +25,8 @@ SM_INLINE PyObject *call(PyObject *function, PyFrameObject *frame, int what, PyO
         return NULL;
     PyObject *arguments[4] = {NULL, (PyObject *)frame, event_names[what], arg ? arg : Py_None};
     const size_t count = 3 | PY_VECTORCALL_ARGUMENTS_OFFSET;
-    PyObject *result = sm_call(function, arguments + 1, count);
+    PyObject *result;
+    SM_CORE_AWAY(result = sm_call(function, arguments + 1, count));
     sm_frame_after_call(frame);
     return result;
 }
@@ -126,6 +128,7 @@ sm_pyhook *sm_pyhook_new(PyTypeObject *type, PyObject *function, bool trace, PyT
 }
 
 int sm_pyhook_add(sm_pyhook *hook) {
+    SM_CORE_GUARD;
     Py_INCREF(hook); /* the hub's reference, until removed() */
     if (sm_hub_add(&hook->tool) < 0) {
         Py_DECREF(hook);
@@ -171,6 +174,7 @@ int sm_pyhook_stand_in(PyTypeObject *type, PyThreadState *tstate, bool trace, Py
             return -1;
         }
     }
+    SM_CORE_GUARD;
     sm_hook_thread *thread = sm_hub_find_thread(tstate);
     if (thread != NULL) {
         sm_tool *before = thread->stand_in[trace];

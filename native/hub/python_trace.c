@@ -61,8 +61,10 @@ void sm_pytrace_thread_gone(sm_tool *Py_UNUSED(tool), void *data) {
 }
 
 void sm_pytrace_forget(sm_pyhook *hook) {
-    PyThreadState *tstate = PyInterpreterState_ThreadHead(PyInterpreterState_Get());
-    for (; tstate != NULL; tstate = PyThreadState_Next(tstate)) {
+    /* Without the GIL, frames of other threads run on, and show a function that nobody calls any more. */
+    PyThreadState *tstate =
+        SM_FREE_THREADED ? PyThreadState_Get() : PyInterpreterState_ThreadHead(PyInterpreterState_Get());
+    for (; tstate != NULL; tstate = SM_FREE_THREADED ? NULL : PyThreadState_Next(tstate)) {
         sm_hook_thread *thread = sm_hub_find_thread(tstate);
         const locals *table = thread ? thread->data[hook->tool.slot] : NULL;
         PyFrameObject *frame = table && table->table.count != 0 ? PyThreadState_GetFrame(tstate) : NULL;

@@ -1,11 +1,12 @@
 /* The C API of src/seismo/include/seismo.h, as a capsule. A hook is a tool of the hub or of the reference tracer
  * around an extension's C function. Its number is never reused, so removing it twice is harmless. Guarded by the
- * GIL. */
+ * GIL, or by the core's lock (compat/core_lock.h). */
 #include <Python.h>
 #include <seismo.h>
 #include <stddef.h>
 
 #include "base/alloc.h"
+#include "compat/core_lock.h"
 #include "compat/exception.h"
 #include "compat/frame.h"
 #include "hooks/reference_tracer.h"
@@ -69,7 +70,8 @@ static uint32_t wants(sm_tool *tool, PyCodeObject *code, PyObject *globals) {
 }
 
 static inline int call_func(hook *hook, PyThreadState *tstate, PyFrameObject *frame, int what, PyObject *arg) {
-    int result = hook->func(hook->obj, frame, what, arg);
+    int result;
+    SM_CORE_AWAY(result = hook->func(hook->obj, frame, what, arg));
     bool raised = sm_tstate_pending(tstate);
     if (SM_UNLIKELY(result != 0 && !raised))
         PyErr_SetString(PyExc_SystemError, "a hook set through seismo's C API returned -1 without an exception");
@@ -105,6 +107,7 @@ static void tool_removed(sm_tool *tool) {
 
 /* Remove the hooks before the interpreter is finalized. */
 static PyObject *run_exit(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(none)) {
+    SM_CORE_GUARD;
     for (bool again = true; again;) {
         again = false;
         for (hook *hook = hooks; hook != NULL && !again; hook = hook->next) {
@@ -145,6 +148,7 @@ static sm_filter *compile(const char *where, bool trace) {
 
 static uint64_t set_hook(int kind, Py_tracefunc func, PyObject *obj, PyThreadState *tstate, const char *where) {
     static bool prepared;
+    SM_CORE_GUARD;
     bool trace = kind == SEISMO_TRACE;
     if (func == NULL) {
         PyErr_SetString(PyExc_ValueError, "a hook needs a function; to end one, call remove()");
@@ -190,6 +194,7 @@ static uint64_t set_trace(Py_tracefunc func, PyObject *obj, PyThreadState *tstat
 }
 
 static int trace_opcodes(uint64_t id, PyCodeObject *code, int on) {
+    SM_CORE_GUARD;
     hook *self = find(id);
     if (self == NULL || self->kind != SEISMO_TRACE) {
         PyErr_SetString(PyExc_ValueError, "this is not a trace hook, or it has been removed");
@@ -232,6 +237,7 @@ static uint64_t set_ref_tracer(seismo_ref_tracer func, void *data, PyThreadState
 /* ---- all ---- */
 
 static int remove_hook(uint64_t id) {
+    SM_CORE_GUARD;
     hook *self = find(id);
     if (self == NULL)
         return 0;
@@ -243,10 +249,12 @@ static int remove_hook(uint64_t id) {
 }
 
 static int is_active(uint64_t id) {
+    SM_CORE_GUARD;
     return find(id) != NULL;
 }
 
 static uint32_t count(int kind) {
+    SM_CORE_GUARD;
     uint32_t found = 0;
     for (const hook *hook = hooks; hook != NULL; hook = hook->next)
         found += hook->kind == kind && active(hook);

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <structmember.h>
 
+#include "compat/core_lock.h"
 #include "engine/recording.h"
 #include "module/module.h"
 
@@ -48,6 +49,7 @@ static void hook_dealloc(PyObject *self) {
 }
 
 static void remove_hook(sm_pyhook *hook) {
+    SM_CORE_GUARD;
     if (hook->tool.active && hook->trace && !hook->stand_in)
         sm_pytrace_forget(hook);
     sm_hub_remove(&hook->tool);
@@ -81,11 +83,20 @@ static PyMethodDef hook_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
+static PyObject *hook_function(PyObject *self, void *Py_UNUSED(closure)) {
+    SM_CORE_GUARD;
+    const sm_pyhook *hook = (sm_pyhook *)self;
+    return Py_NewRef(hook->function ? hook->function : Py_None);
+}
+
+static PyGetSetDef hook_getters[] = {
+    {"function", hook_function, NULL, "The function, or None when it is no longer called.", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
 static PyMemberDef hook_members[] = {
     /* The hub itself removes a tool for one thread that has ended. */
     {"active", T_BOOL, offsetof(sm_pyhook, tool.active), READONLY, "Whether the function is still called."},
-    {"function", T_OBJECT, offsetof(sm_pyhook, function), READONLY,
-     "The function, or None when it is no longer called."},
     {NULL, 0, 0, 0, NULL},
 };
 
@@ -97,6 +108,7 @@ static PyType_Slot hook_slots[] = {
     {Py_tp_dealloc, hook_dealloc},
     {Py_tp_methods, hook_methods},
     {Py_tp_members, hook_members},
+    {Py_tp_getset, hook_getters},
     {Py_tp_repr, hook_repr},
     {0, NULL},
 };
@@ -160,6 +172,7 @@ static PyObject *set_trace(PyObject *Py_UNUSED(module), PyObject *args, PyObject
 }
 
 static PyObject *newest(PyObject *Py_UNUSED(none), bool trace) {
+    SM_CORE_GUARD;
     const sm_pyhook *hook = sm_pyhook_newest(trace);
     return Py_NewRef(hook && hook->function ? hook->function : Py_None);
 }
@@ -171,22 +184,25 @@ static PyObject *stand_in(PyObject *function, bool trace) {
 }
 
 static PyObject *stands_in(PyObject *Py_UNUSED(none), bool trace) {
+    SM_CORE_GUARD;
     PyObject *function = sm_pyhook_stands_in(PyThreadState_Get(), trace);
     return Py_NewRef(function ? function : Py_None);
 }
 
 /* Set the stand-in of every running thread. Adding a tool may release the GIL, so the walk restarts after each. */
 static PyObject *stand_in_everywhere(PyObject *function, bool trace) {
-    PyThreadState *tstate = PyInterpreterState_ThreadHead(PyInterpreterState_Get());
+    SM_CORE_GUARD;
     PyObject *wanted = function == Py_None ? NULL : function;
-    while (tstate != NULL) {
-        if (sm_pyhook_stands_in(tstate, trace) == wanted) {
-            tstate = PyThreadState_Next(tstate);
+    if (sm_hub_find_all_threads() < 0)
+        return NULL;
+    for (const sm_hook_thread *thread = sm_hub.threads; thread != NULL;) {
+        if (sm_pyhook_stands_in(thread->tstate, trace) == wanted) {
+            thread = thread->next;
             continue;
         }
-        if (sm_pyhook_stand_in(hook_type, tstate, trace, wanted) < 0)
+        if (sm_pyhook_stand_in(hook_type, thread->tstate, trace, wanted) < 0)
             return NULL;
-        tstate = PyInterpreterState_ThreadHead(PyInterpreterState_Get());
+        thread = sm_hub.threads;
     }
     Py_RETURN_NONE;
 }

@@ -4,6 +4,7 @@
 #include <structmember.h>
 
 #include "base/alloc.h"
+#include "compat/core_lock.h"
 #include "compat/exception.h"
 #include "compat/frame.h"
 #include "compat/runtime.h"
@@ -35,7 +36,9 @@ static bool is_interrupt(sm_watch *watch) {
 static sm_verdict ask_python(sm_watch *watch, uint32_t term) {
     watch_object *self = object_of(watch);
     PyFrameObject *frame = self->evaluate ? sm_hub_frame() : NULL;
-    PyObject *answer = frame ? PyObject_CallFunction(self->evaluate, "IO", term, frame) : NULL;
+    PyObject *answer = NULL;
+    if (frame != NULL)
+        SM_CORE_AWAY(answer = PyObject_CallFunction(self->evaluate, "IO", term, frame));
     sm_verdict verdict = answer == Py_True ? SM_YES : answer == Py_False ? SM_NO : SM_UNKNOWN;
     Py_XDECREF(answer);
     if (PyErr_Occurred() && is_interrupt(watch)) {
@@ -60,11 +63,13 @@ static int hand_to_python(sm_watch *watch, const sm_match *match) {
     }
     const sm_hook_event *event = match->event;
     PyObject *report = Py_NewRef(self->report); /* the action may remove the watch */
-    PyObject *done = PyObject_CallFunction(
-        report, "iiiOOiLLKIKLNN", (int)match->moment, (int)match->kind, (int)event->kind, frame,
-        event->arg ? event->arg : Py_None, event->line, (long long)match->duration_ns, (long long)match->own_ns,
-        (unsigned long long)match->call, (unsigned)match->nesting, (unsigned long long)match->calls,
-        (long long)sm_fact_depth(), text_of(match->function->module), text_of(match->function->qualname));
+    PyObject *done;
+    SM_CORE_AWAY(done = PyObject_CallFunction(
+                     report, "iiiOOiLLKIKLNN", (int)match->moment, (int)match->kind, (int)event->kind, frame,
+                     event->arg ? event->arg : Py_None, event->line, (long long)match->duration_ns,
+                     (long long)match->own_ns, (unsigned long long)match->call, (unsigned)match->nesting,
+                     (unsigned long long)match->calls, (long long)sm_fact_depth(), text_of(match->function->module),
+                     text_of(match->function->qualname)));
     Py_DECREF(report);
     Py_XDECREF(done);
     return done == NULL && is_interrupt(watch) ? -1 : 0;
@@ -141,6 +146,7 @@ static PyObject *watch_start(PyObject *object, PyObject *Py_UNUSED(none)) {
     watch_object *self = (watch_object *)object;
     if (self->started)
         return PyErr_Format(PyExc_RuntimeError, "this watch has been started before");
+    SM_CORE_GUARD;
     self->started = self->running = true;
     Py_INCREF(self); /* reference of the hub, until done() */
     if (sm_watch_start(&self->watch) < 0) {
@@ -152,6 +158,7 @@ static PyObject *watch_start(PyObject *object, PyObject *Py_UNUSED(none)) {
 }
 
 static PyObject *watch_stop(PyObject *object, PyObject *Py_UNUSED(none)) {
+    SM_CORE_GUARD;
     if (((watch_object *)object)->running)
         sm_watch_stop(&((watch_object *)object)->watch);
     Py_RETURN_NONE;
@@ -172,6 +179,7 @@ static PyObject *buckets_of(const sm_watched *of) {
 /* Return a row for each function that was seen: (module, qualname, file, line, possible, calls, matches, timed,
  * sum_ns, min_ns, max_ns, buckets, own_ns). */
 static PyObject *watch_functions(PyObject *object, PyObject *Py_UNUSED(none)) {
+    SM_CORE_GUARD;
     const sm_watch *watch = &((watch_object *)object)->watch;
     PyObject *rows = PyList_New(0);
     for (uint32_t i = 0; rows != NULL && i < watch->functions_size; i++) {

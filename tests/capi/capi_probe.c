@@ -165,5 +165,10 @@ static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, .m_name = "capi_p
 PyMODINIT_FUNC PyInit_capi_probe(void) {
     if (seismo_import() < 0)
         return NULL;
-    return PyModule_Create(&definition);
+    PyObject *module = PyModule_Create(&definition);
+#ifdef Py_GIL_DISABLED
+    if (module != NULL && PyUnstable_Module_SetGIL(module, Py_MOD_GIL_NOT_USED) < 0)
+        Py_CLEAR(module);
+#endif
+    return module;
 }

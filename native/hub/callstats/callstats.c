@@ -15,6 +15,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "compat/core_lock.h"
 #include "hub/backend.h"
 #include "hub/callstats/running.h"
 #include "hub/callstats/store.h"
@@ -93,7 +94,8 @@ static int64_t ask_timer(sm_callstats *stats) {
     PyThreadState *here = PyThreadState_Get();
     PyObject *timer = Py_NewRef(stats->timer);
     stats->timing[stats->timing_count++] = here;
-    PyObject *given = PyObject_CallNoArgs(timer);
+    PyObject *given;
+    SM_CORE_AWAY(given = PyObject_CallNoArgs(timer));
     int64_t value = given ? timer_value(stats, given) : -1;
     Py_XDECREF(given);
     if (value == -1 && PyErr_Occurred()) {
@@ -336,6 +338,7 @@ static lane *stop(sm_callstats *stats) {
 }
 
 void sm_callstats_free(sm_callstats *stats) {
+    SM_CORE_GUARD;
     lane *lanes = stop(stats);
     stats->generation++;
     sm_call_lanes_free(lanes);
@@ -373,6 +376,7 @@ static int start(sm_callstats *stats) {
 }
 
 int sm_callstats_enable(sm_callstats *stats, int subcalls, int builtins) {
+    SM_CORE_GUARD;
     if (refuse_in_timer(stats, "enable") < 0)
         return -1;
     stats->subcalls = subcalls < 0 ? stats->subcalls : subcalls > 0;
@@ -383,6 +387,7 @@ int sm_callstats_enable(sm_callstats *stats, int subcalls, int builtins) {
 }
 
 int sm_callstats_disable(sm_callstats *stats) {
+    SM_CORE_GUARD;
     if (refuse_in_timer(stats, "disable") < 0)
         return -1;
     if (stats->tool != NULL)
@@ -404,6 +409,7 @@ static void forget(sm_callstats *stats) {
 }
 
 int sm_callstats_clear(sm_callstats *stats) {
+    SM_CORE_GUARD;
     if (refuse_in_timer(stats, "clear") < 0)
         return -1;
     forget(stats);
@@ -412,6 +418,7 @@ int sm_callstats_clear(sm_callstats *stats) {
 
 int sm_callstats_setup(sm_callstats *stats, PyObject *timer, double unit, bool subcalls, bool builtins,
                        bool this_thread) {
+    SM_CORE_GUARD;
     if (refuse_in_timer(stats, "reinitialize") < 0)
         return -1;
     if (stats->tool != NULL) {
@@ -442,6 +449,7 @@ static sm_callstats_row row_of(const sm_call_entry *entry, const sm_call_sums *s
 }
 
 int sm_callstats_visit(sm_callstats *stats, sm_callstats_visitor visit, void *data) {
+    SM_CORE_GUARD;
     if (clock_chosen)
         sm_clock_anchor(&default_clock);
     double factor = default_clock.ns_per_tick * 1e-9;

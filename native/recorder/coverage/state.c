@@ -39,16 +39,10 @@ static void switched_off(sm_cover_code *record) {
 }
 
 #if SM_FREE_THREADED
-/* Return true if the main thread is the only one: the newest state is the first one. */
-static bool is_alone(void) {
-    PyThreadState *now = PyThreadState_Get();
-    return sm_tstate_id(now) == 1 && PyInterpreterState_ThreadHead(sm_tstate_interpreter(now)) == now;
-}
-
 /* A thread that is in the middle of an event disables its place even after another has begun a context and rearmed it.
  */
 bool sm_cover_pays(void) {
-    return (!sm_cover_in_contexts() || is_alone()) && sm_world_stop_pays();
+    return (!sm_cover_in_contexts() || sm_is_only_thread()) && sm_world_stop_pays();
 }
 #endif
 
