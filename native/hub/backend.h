@@ -77,7 +77,7 @@ sm_hook_code *sm_hub_decide(PyCodeObject *code, PyObject *globals);
 /* Return the record, or NULL if no tool was asked yet. */
 static inline sm_hook_code *sm_hub_known(const PyCodeObject *code) {
     const sm_code_entry *entry = sm_code_entry_of(code);
-    return SM_LIKELY(entry != NULL) ? entry->of[SM_CODE_HOOKS] : NULL;
+    return SM_LIKELY(entry != NULL) ? __atomic_load_n(&entry->of[SM_CODE_HOOKS], __ATOMIC_ACQUIRE) : NULL;
 }
 
 static inline sm_hook_code *sm_hub_code(PyCodeObject *code) {
