@@ -44,8 +44,8 @@ SM_INLINE PyObject *dispatch(uint64_t listeners, const sm_hook_event *event) {
 SM_INLINE bool is_unwanted(sm_hook_kind kind, PyObject *code) {
 #if SM_FREE_THREADED
     const sm_hook_code *known = sm_hub_known((PyCodeObject *)code);
-    return known != NULL && __atomic_load_n(&known->settled, __ATOMIC_ACQUIRE) == SM_READ(sm_hub.changes) && SM_READ(known->wanted[kind]) == 0 &&
-           SM_READ(sm_hub.everywhere[kind]) == 0 && !sm_is_only_thread();
+    return known != NULL && __atomic_load_n(&known->settled, __ATOMIC_ACQUIRE) == SM_READ(sm_hub.changes) &&
+           SM_READ(known->wanted[kind]) == 0 && SM_READ(sm_hub.everywhere[kind]) == 0 && !sm_is_only_thread();
 #else
     (void)kind, (void)code;
     return false;

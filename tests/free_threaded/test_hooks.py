@@ -69,7 +69,8 @@ print(watch.count)
 def test_a_watch_that_prints_writes_whole_lines():
     out = children.python(
         "-c",
-        BEGIN + """
+        BEGIN
+        + """
 import seismo
 with seismo.watch("call and function('leaf')", args=True, output=sys.stdout) as watch:
     wait_for(together(4, work, 50))
