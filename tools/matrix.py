@@ -3,11 +3,10 @@
 Standard input has a line for each: a label, then the command that runs the interpreter. Each gets a virtual environment
 of its own under .venvs-matrix; whole output goes to LABEL.log there. What each of them runs:
 
-- the newest release runs all tests but what is the same on any Python (`ONCE`);
+- the newest release runs all tests but what is the same on any Python (`ONCE`) and what opens a browser;
 - other releases run all but that, what is plain Python (`ANY_PYTHON`), and what is marked `matrix`;
 - an older release of a version that is there in a newer one runs what a patch changes (`PATCH_TESTS`);
-- the version that this script runs on runs the sources and the engine (`CORE_TESTS`), and what is marked `matrix` but
-  for `ANY_PYTHON`: `make test` has run all else on it, and only the build is another;
+- the version that this script runs on runs what is marked `matrix` but for `ANY_PYTHON`: `make test` has run all else;
 - free-threaded builds (labels that end in "t") run what is recorded there (`FREE_THREADED_TESTS`);
 - debug builds (labels that end in "debug"), which are slow and whose asserts are on, run what touches the interpreter's
   structures (`SOURCE_TESTS`), and the newest of them all that is native.
@@ -43,9 +42,6 @@ NATIVE_TESTS = [f"tests/{name}" for name in ("native", "parity", "hooks", "capi"
 # The processes that are recorded come on top; with the sanitizers, what else is native.
 RECORDING_TESTS = [*NATIVE_TESTS, *(f"tests/{name}" for name in ("process", "sessions", "watching"))]
 SANITIZED_TESTS = [*RECORDING_TESTS, "tests/model", "tests/query/test_calls.py"]
-# Sources and the engine themselves.
-CORE_ROOMS = ["base", "code", "compat", "engine", "recorder/calls", "hooks", "source"]
-CORE_TESTS = [*(f"tests/native/{room}" for room in CORE_ROOMS), "tests/parity"]
 FREE_THREADED_TESTS = [f"tests/{name}" for name in ("free_threaded", "hooks", "watching", "capi/test_capi.py")]
 FREE_THREADED_PACKAGES = ["rich", "pytest", "pytest-timeout", "hypothesis"]  # others have no wheels for these builds
 # What an interpreter's asserts are about: what its hooks and our probes do to its structures.
@@ -54,7 +50,7 @@ SOURCE_TESTS = ["tests/native/code", "tests/native/compat", "tests/native/hooks"
 # hooks and of cProfile, which it brings along.
 PATCH_TESTS = [
     *SOURCE_TESTS,
-    *(f"tests/{name}" for name in ("native/clock", "native/recorder", "native/hub", "hooks", "cprofile", "coverage")),
+    *(f"tests/{name}" for name in ("native/recorder", "native/hub", "hooks", "cprofile", "coverage")),
     *(f"tests/process/test_{name}.py" for name in ("processes", "programs", "same", "unseen")),
 ]
 # What no interpreter does differently, and why: `make test` runs it on the machine's own (and `make matrix` there what
@@ -321,16 +317,14 @@ def selected(label: str, labels: list[str]) -> list[list[str]]:
     debugs = [name for name in labels if name.endswith("debug")]
     if label in debugs:
         work = suite(*(NATIVE_TESTS if label == debugs[-1] else SOURCE_TESTS))
-        work += [f"--deselect={test}" for test in STATISTICS]
+        work += [*(f"--deselect={test}" for test in STATISTICS), "--ignore=tests/native/clock"]
     elif label == releases[-1]:
-        return [[*suite("tests", marks="not timing"), *(f"--ignore={path}" for path in ONCE)]]
+        return [[*suite("tests", marks="not timing and not browser"), *(f"--ignore={path}" for path in ONCE)]]
     elif version(label) == "{}.{}".format(*sys.version_info):
         files = [path for path in ROOT.glob("tests/**/test_*.py") if MARKED.search(path.read_text(encoding="utf-8"))]
         names = [path.relative_to(ROOT).as_posix() for path in files]
-        elsewhere = tuple(path if path.endswith(".py") else f"{path}/" for path in (*CORE_TESTS, *ANY_PYTHON))
-        others = [name for name in names if not name.startswith(elsewhere)]
-        core = [*suite(*CORE_TESTS, marks="not timing"), *(f"--ignore={path}" for path in (*ONCE, *ANY_PYTHON))]
-        return [core, suite(*others, marks="matrix and not timing")]
+        elsewhere = tuple(path if path.endswith(".py") else f"{path}/" for path in ANY_PYTHON)
+        return [suite(*(name for name in names if not name.startswith(elsewhere)), marks="matrix and not timing")]
     elif newest[version(label)] != label:
         work = suite(*PATCH_TESTS)
     else:

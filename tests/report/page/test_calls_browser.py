@@ -379,8 +379,7 @@ def test_the_graph_has_the_totals_of_the_reports_tree(show, json_tool):
     assert found == pytest.approx(expected, rel=1e-6)
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("size", [(1280, 720), (390, 844)], ids=["wide", "phone"])
+@pytest.mark.parametrize(("size", "scheme"), [((1280, 720), "light"), ((390, 844), "dark")], ids=["wide", "phone"])
 def test_every_size_and_light(show, program, scheme, size):
     shown = show(program, scheme=scheme, size=size)
     assert shown.page.evaluate("document.documentElement.scrollWidth") <= size[0]

@@ -231,8 +231,7 @@ def test_percentages_are_rounded_as_in_the_report(show, tmp_path, monkeypatch):
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("size", [(1280, 720), (390, 844)], ids=["wide", "phone"])
+@pytest.mark.parametrize(("size", "scheme"), [((1280, 720), "light"), ((390, 844), "dark")], ids=["wide", "phone"])
 def test_every_size_and_light(show, report, scheme, size):
     report.problems.append(Problem("lib/gone.py", "it is <gone>"))
     shown = show(report, scheme=scheme, size=size, title=f"Coverage {HOSTILE}")

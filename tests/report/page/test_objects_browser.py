@@ -186,8 +186,7 @@ def test_the_keyboard_goes_from_section_to_section(show, tmp_path):
     assert shown.page.get_by_role("dialog").is_visible()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("size", [(1280, 720), (390, 844)], ids=["wide", "phone"])
+@pytest.mark.parametrize(("size", "scheme"), [((1280, 720), "light"), ((390, 844), "dark")], ids=["wide", "phone"])
 def test_every_size_and_light(show, tmp_path, scheme, size):
     shown = show(server(tmp_path / "app", paths=True), scheme=scheme, size=size)
     assert shown.page.evaluate("document.documentElement.scrollWidth") <= size[0]
