@@ -4,6 +4,7 @@ import collections
 import sysconfig
 
 import children
+import extensions
 import killing
 import pytest
 
@@ -83,6 +84,31 @@ over.set()
 for worker in workers: worker.join()
 """
 
+
+NEEDS_THE_GIL = """
+#include <Python.h>
+static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, .m_name = "needs_the_gil"};
+PyMODINIT_FUNC PyInit_needs_the_gil(void) { return PyModule_Create(&definition); }
+"""
+
+SWITCHED = """
+import sys, threading, warnings
+threads, n = map(int, sys.argv[1:])
+def leaf(): pass
+def work():
+    for i in range(n): leaf()
+    ready.wait()
+    for i in range(n): leaf()
+ready = threading.Barrier(threads + 1)
+workers = [threading.Thread(target=work) for _ in range(threads)]
+for worker in workers: worker.start()
+assert not sys._is_gil_enabled()
+ready.wait()
+warnings.simplefilter("ignore")
+import needs_the_gil
+assert sys._is_gil_enabled()
+for worker in workers: worker.join()
+"""
 
 AWAITS = """
 import asyncio, sys, threading
@@ -195,6 +221,18 @@ def test_threads_come_and_go(verb, tmp_path):
     found, recording = counts(tmp_path, SHORT, 8, 200, verb=verb)
     assert found["brief"] == 1600
     assert sum(max(1, thread.folded) for thread in recording.threads) == 1601
+
+
+@pytest.mark.parametrize("verb", [*VERBS, "lines"])
+def test_an_extension_switches_the_gil_on(verb, tmp_path):
+    source = tmp_path / "needs_the_gil.c"
+    source.write_text(NEEDS_THE_GIL)
+    extensions.library(source, tmp_path)
+    found, recording = counts(tmp_path, SWITCHED, 4, 5000, verb=verb)
+    if verb == "lines":
+        assert max(row.hits for row in recording.lines if row.line == 4) == 2 * 4 * 5000
+    else:
+        assert found["leaf"] == 2 * 4 * 5000
 
 
 @pytest.mark.parametrize("verb", VERBS)
