@@ -42,7 +42,6 @@ void sm_functions_hide(const char *files);
 
 /* Leave out functions that are not wanted, known ones too; NULL wants all. The result depends on the function only. */
 void sm_functions_want(bool (*wants)(const sm_function *function));
-bool sm_functions_narrowed(void); /* true if the previous recording left functions out */
 
 /* Return the function, or NULL if out of memory, without an exception. globals: the frame's, or NULL. */
 sm_function *sm_function_of_code(PyCodeObject *code, PyObject *globals);

@@ -118,6 +118,32 @@ def test_each_free_tool_id_will_do():
 
 
 @needs_monitoring
+def test_places_that_an_earlier_holder_of_the_id_disabled_are_recorded():
+    """The interpreter keeps them disabled, although the id was freed."""
+    start("monitoring")
+    tool = _core.status()["tool_id"]
+    _core.stop()
+    events = sys.monitoring.events
+    sys.monitoring.use_tool_id(tool, "earlier")
+    try:
+        for event in (events.PY_START, events.PY_RETURN):
+            sys.monitoring.register_callback(tool, event, lambda *_: sys.monitoring.DISABLE)
+        sys.monitoring.set_events(tool, events.PY_START | events.PY_RETURN)
+        leaf()
+    finally:
+        sys.monitoring.set_events(tool, 0)
+        for event in (events.PY_START, events.PY_RETURN):
+            sys.monitoring.register_callback(tool, event, None)
+        sys.monitoring.free_tool_id(tool)
+    start("monitoring")
+    leaf()
+    leaf()
+    _core.stop()
+    assert image().calls() == {"leaf": 2}
+    assert _core.status()["repaired"] == 0
+
+
+@needs_monitoring
 @pytest.mark.parametrize("taken_over", [False, True])
 def test_tool_id_freed_by_force(taken_over):
     """As other profilers do: we neither crash nor touch the new owner's, and say what was lost."""
