@@ -428,17 +428,20 @@ def _other_problems(problems: Iterable[str], sentences: list[str]) -> list[str]:
 
 
 def time_taken(recording: Recording, signs: Signs, idle_ns: int = 0) -> str:
-    """Return how long the program took, on how many threads, and how much of that was running, waiting and idle.
+    """Return how long the program took, on how many threads, how many ran at once, and how much they ran and waited.
 
     recording: without idle time. idle_ns: that time.
     """
     threads, cpu = thread_count(recording), cpu_ns(recording)
-    words = f"took {duration(wall_ns(recording) or sum(recording.functions['own_ns']), signs)}"
+    took = wall_ns(recording) or sum(recording.functions["own_ns"])
+    words = f"took {duration(took, signs)}"
     if is_watch(recording):
         return words
     words += f" on {threads:,} threads" if threads > 1 else ""
     waited_ns = 0 if recording.timeless else sum(recording.timed_rows["wait_ns"])
-    parts = [f"{duration(cpu, signs)} running"] if cpu >= 0 else []
+    parallel = len(recording.processes) == 1 and cpu > 1.05 * took
+    at_once = f" ({cpu / took:.1f} threads at once)" if parallel else ""
+    parts = [f"{duration(cpu, signs)} running{at_once}"] if cpu >= 0 else []
     parts += [f"{duration(ns, signs)} {what}" for ns, what in ((waited_ns, "waiting"), (idle_ns, "idle")) if ns]
     return f"{words}: {', '.join(parts)}" if parts else words
 
