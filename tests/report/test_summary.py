@@ -41,9 +41,7 @@ def test_threads_that_run_at_once_are_counted():
         thread = b.thread(process, name=name, wall_ns=10**9, cpu_ns=900_000_000)
         b.node(-1, thread, b.function("m", "f", "m.py", 1), calls=1, own_ns=10**9)
     words = " ".join(written(b.build({})))
-    assert words.startswith(
-        "seismo: 2 calls of 1 function in 1.00 s on 2 threads: 1.80 s running (1.8 threads at once)"
-    )
+    assert words.startswith("seismo: 2 calls of 1 function in 1.00 s on 2 threads: 1.80 s running (1.8 threads at")
 
 
 def test_hostile_names_can_do_nothing():

@@ -12,7 +12,7 @@ from seismo.report.facts import filter_words, time_taken
 from seismo.report.function_names import COMPILED, fitted, place, shown_name
 from seismo.report.summary_lines import indented
 from seismo.report.waiting import ELAPSED
-from seismo.report.words import Signs, aligned, calls, error, right, share, time, wrapped
+from seismo.report.words import Signs, aligned, calls, error, number_of, right, share, time, wrapped
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def lines(recording: Recording, signs: Signs, width: int) -> list[Styled]:
     recording = active.timed("calls" if recording.timeless else ELAPSED)
     functions = with_imports_as_one(recording)
     at_least = signs.at_least if any(functions["lower_bound"]) else ""
-    first = f"seismo: {at_least}{sum(functions['calls']):,} calls of {len(functions):,} functions"
+    first = f"seismo: {at_least}{number_of(sum(functions['calls']), 'call')} of {number_of(len(functions), 'function')}"
     first += time_taken(recording, signs, idle.ns).replace("took", " in", 1)
     found = [(line, "strong") for line in wrapped(first, width)]
     if len(functions):
