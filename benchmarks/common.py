@@ -60,8 +60,11 @@ MONITORED = {
 }
 
 
-def empty_hook(name: str) -> tuple[Case, Case]:
-    """Return the functions that install and remove an empty hook: one of MONITORED (from 3.12 on) or of floor.c."""
+def empty_hook(name: str, callback: str = "callback") -> tuple[Case, Case]:
+    """Return the functions that install and remove an empty hook: one of MONITORED (from 3.12 on) or of floor.c.
+
+    callback: that of floor.c for sys.monitoring, "callback" or "disabling".
+    """
     floor, monitoring = load_floor(), getattr(sys, "monitoring", None)
     if monitoring is None or name not in MONITORED:
         return partial(floor.start, name), floor.stop
@@ -70,7 +73,7 @@ def empty_hook(name: str) -> tuple[Case, Case]:
     def start() -> None:
         tools.append(next(tool for tool in (2, 3, 4, 5, 0, 1) if monitoring.get_tool(tool) is None))
         monitoring.use_tool_id(tools[0], "empty hook")
-        register(floor.callback)
+        register(getattr(floor, callback))
         monitoring.set_events(tools[0], sum(getattr(monitoring.events, event) for event in MONITORED[name]))
 
     def register(callback: object) -> None:

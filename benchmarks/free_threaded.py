@@ -1,15 +1,20 @@
-"""The CPU time that recorders of calls add to an event on free-threaded builds, on 1 and 2 threads.
+"""The CPU time that recorders add to an event on free-threaded builds, on 1 and 2 threads, and coverage on up to 8.
 
     python3.14t benchmarks/free_threaded.py
 
 Every thread runs the same recursive function. In each round it runs bare, under an empty callback on the events that
 the recorder uses, and under the recorder. A reading is the most CPU time that a thread used, so threads that wait for
 a processor do not disturb it, but those that wait for each other's cache lines do. The ratio is what the recorder adds
-by what the empty callback adds, of the same round. The status is 3 on other builds.
+by what the empty callback adds, of the same round. Coverage disables places, for which the interpreter stops all
+threads. So threads run a function of 1,000 new lines once, or 20,000 times, under seismo cover and under an empty
+callback that disables no line or each at once. The reading is the process's CPU time, and the ratio is by the better
+of the two. The status is 3 on other builds.
 """
 
 from __future__ import annotations
 
+import contextlib
+import os
 import sys
 import tempfile
 import threading
@@ -21,11 +26,12 @@ from typing import TYPE_CHECKING
 from common import arguments, empty_hook, finish, leave_out, load_core, number, progress, rounds_of, table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
-RECORDERS = {"profile": "starts", "trace": "monitoring"}
+RECORDERS = {"profile": "starts", "trace": "monitoring", "lines": "line"}  # and the empty hook of each
 THREADS = (1, 2)
-EVENTS = {"profile": 1, "trace": 2}  # of a call
+EVENTS = {"profile": 1, "trace": 2, "lines": 1}  # of a call
+LINES, COVERED_BY, RUNS = 1000, (1, 2, 8), (1, 20_000)
 
 
 def fib(n: int) -> int:
@@ -67,11 +73,70 @@ def empty(recorder: str) -> Iterator[None]:
 @contextmanager
 def recorded(recorder: str) -> Iterator[None]:
     core = load_core()
+    if recorder == "lines":
+        import seismo
+
+        with seismo.lines(where='function("fib")'):
+            yield
+        return
     with tempfile.TemporaryFile() as file:
         fd = file.fileno() if recorder == "trace" else -1
         core.start(source=RECORDERS[recorder], c_functions="none", calibrate=False, journal=fd >= 0, fd=fd)
         yield
         core.stop()
+
+
+def covering_ms(folder: str, way: str, threads: int, runs: int) -> float:
+    """Return the process's CPU time in ms while so many threads run a new function of 1,000 lines so often each."""
+    import seismo
+
+    path = os.path.join(folder, "covered.py")
+    source = "def f(x):\n" + " x = x + 1\n" * LINES + " return x\n"
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(source)
+    space: dict[str, Callable[[int], int]] = {}
+    exec(compile(source, path, "exec"), space)
+    ready = threading.Barrier(threads + 1)
+
+    def work() -> None:
+        ready.wait()
+        for _ in range(runs):
+            space["f"](0)
+
+    workers = [threading.Thread(target=work) for _ in range(threads)]
+    for worker in workers:
+        worker.start()
+    start, stop = empty_hook("line", "disabling" if way == "each at once" else "callback")
+    with contextlib.ExitStack() as stack:
+        if way == "cover":
+            stack.enter_context(seismo.cover(source=folder, rcfile=""))
+        elif way != "bare":
+            start()
+            stack.callback(stop)
+        began = time.process_time_ns()
+        ready.wait()
+        for worker in workers:
+            worker.join()
+        return (time.process_time_ns() - began) / 1e6
+
+
+def coverage(rounds: int) -> tuple[dict[str, dict[str, float]], list[list[str]]]:
+    """Return the results and the rows of coverage."""
+    results, rows = {}, []
+    with tempfile.TemporaryDirectory() as folder:
+        for runs in RUNS:
+            for threads in COVERED_BY:
+                ways: dict[str, list[float]] = {way: [] for way in ("bare", "none", "each at once", "cover")}
+                for turn in range(rounds):
+                    progress(f"coverage on {threads} threads, {runs:,} runs, round {turn + 1}")
+                    for way, found in ways.items():
+                        found.append(covering_ms(folder, way, threads, runs))
+                of = {way: median(found) for way, found in ways.items()}
+                added = {way: max(of[way] - of["bare"], 0.001) for way in ways if way != "bare"}
+                of["ratio"] = added["cover"] / min(added["none"], added["each at once"])
+                results[f"{threads} threads, {runs} runs"] = of
+                rows.append([f"{runs:,}", str(threads), *(number(of[way], 1) for way in ways), number(of["ratio"])])
+    return results, rows
 
 
 def main() -> int:
@@ -97,7 +162,18 @@ def main() -> int:
             rows.append([recorder, str(threads), number(found["added_ns"], 1), number(found["ratio"])])
     assert not sys._is_gil_enabled(), "an extension has enabled the GIL"
     head = ["recorder", "threads", "added ns per event", "by the empty callback's"]
-    finish("free_threaded", options, (__doc__ or "").split("\n\n")[2], results, table(head, rows))
+    results["cover"], covered = coverage(3 if options.quick else 5)
+    heads = [
+        "runs",
+        "threads",
+        "bare, ms",
+        "no line disabled",
+        "each line at once",
+        "seismo cover",
+        "added by the better",
+    ]
+    text = f"{table(head, rows)}\n\n{table(heads, covered)}"
+    finish("free_threaded", options, (__doc__ or "").split("\n\n")[2], results, text)
     return 0
 
 

@@ -11,7 +11,7 @@
  *
  * `callback` is for events of sys.monitoring, which common.py registers it for. It is the instance of a static type
  * with vectorcall, the cheapest callable there is: no argument tuple, no method object. It is called through the same
- * few instructions as any recorder's.
+ * few instructions as any recorder's. `disabling` returns DISABLE, which ends the events of a place.
  */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -50,6 +50,13 @@ static PyObject *empty_callback(PyObject *self, PyObject *const *args, size_t na
     return Py_NewRef(Py_None);
 }
 
+static PyObject *disable; /* owned */
+
+static PyObject *disabling_callback(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names) {
+    (void)self, (void)args, (void)nargsf, (void)names;
+    return Py_NewRef(disable);
+}
+
 static PyTypeObject callback_type = {
     .ob_base = PyVarObject_HEAD_INIT(NULL, 0).tp_name = "floor.callback",
     .tp_basicsize = sizeof(callback),
@@ -58,7 +65,7 @@ static PyTypeObject callback_type = {
     .tp_call = PyVectorcall_Call,
 };
 
-static callback the_callback;
+static callback the_callback, the_disabling;
 
 #else
 
@@ -150,8 +157,12 @@ PyMODINIT_FUNC PyInit_floor_hook(void) {
 #endif
 #if PY_VERSION_HEX >= 0x030C0000
     the_callback.call = empty_callback;
-    if (!module || PyType_Ready(&callback_type) < 0 ||
-        PyModule_AddObjectRef(module, "callback", PyObject_Init((PyObject *)&the_callback, &callback_type)) < 0) {
+    the_disabling.call = disabling_callback;
+    PyObject *monitoring = PySys_GetObject("monitoring"); /* borrowed */
+    disable = monitoring ? PyObject_GetAttrString(monitoring, "DISABLE") : NULL;
+    if (!module || disable == NULL || PyType_Ready(&callback_type) < 0 ||
+        PyModule_AddObjectRef(module, "callback", PyObject_Init((PyObject *)&the_callback, &callback_type)) < 0 ||
+        PyModule_AddObjectRef(module, "disabling", PyObject_Init((PyObject *)&the_disabling, &callback_type)) < 0) {
         return NULL;
     }
 #endif
