@@ -525,8 +525,8 @@ def test_a_long_trace_does_not_swell_a_notebook(show):
 def test_a_notebook_gives_it_its_own_light(browser, program, theme, other):
     """The light of the notebook's theme, whatever the system's is, and when the theme changes."""
     name, _, value = theme.partition("=")
-    with page(browser, color_scheme="null") as view:  # an emulated one would hold in frames, too
-        for now, then in (other, other[::-1]):
+    for now, then in (other, other[::-1]):
+        with page(browser, color_scheme="null") as view:  # an emulated one would hold in frames, too
             view.set_content(f"<!DOCTYPE html><body {name}={value.format(now)}>{calls_frame(program)}")
             frame = view.frames[1]
             frame.wait_for_selector("html[data-drawn]", state="attached")
