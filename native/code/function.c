@@ -45,10 +45,15 @@ static bool is_hidden(const sm_function *function) {
     return function->kind == SM_PYTHON && sm_text_lists(functions.hide, function->file);
 }
 
+static bool is_for_calibration(const sm_function *function) {
+    return function->kind == SM_C ? strcmp(function->qualname, SM_CALIBRATION_IN_C) == 0
+                                  : strcmp(function->file, SM_CALIBRATION) == 0;
+}
+
 static bool is_left_out(const sm_function *function) {
     if (function->hidden || functions.wants == NULL || function->kind == SM_SYNTHETIC)
         return function->hidden;
-    return !functions.wants(function);
+    return !functions.wants(function) && !is_for_calibration(function);
 }
 
 void sm_functions_hide(const char *files) {

@@ -42,6 +42,10 @@ void sm_functions_hide(const char *files);
 
 /* Leave out functions that are not wanted, known ones too; NULL wants all. The result depends on the function only. */
 void sm_functions_want(bool (*wants)(const sm_function *function));
+/* The file of the functions that calibration runs (engine/calibrate.c), and its C function: always wanted, since what
+ * they cost stands for what wanted functions cost. */
+#define SM_CALIBRATION "<seismo calibration>"
+#define SM_CALIBRATION_IN_C "seismo_nothing"
 
 /* Return the function, or NULL if out of memory, without an exception. globals: the frame's, or NULL. */
 sm_function *sm_function_of_code(PyCodeObject *code, PyObject *globals);

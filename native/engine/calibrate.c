@@ -70,7 +70,7 @@ static PyObject *nothing(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(args)) {
     Py_RETURN_NONE;
 }
 
-static PyMethodDef nothing_method = {"seismo_nothing", nothing, METH_NOARGS, NULL};
+static PyMethodDef nothing_method = {SM_CALIBRATION_IN_C, nothing, METH_NOARGS, NULL};
 
 typedef enum { BY_CALL, BY_DEEP_CALL, BY_RESUME, BY_C_CALL, BY_LINE } kind;
 
@@ -103,7 +103,7 @@ static int (*rehearse)(bool on);
 static int open_lab(void) {
     if (lab.nothing != NULL)
         return 0;
-    PyObject *code = Py_CompileString(program, "<seismo calibration>", Py_file_input);
+    PyObject *code = Py_CompileString(program, SM_CALIBRATION, Py_file_input);
     PyObject *names = code ? PyDict_New() : NULL;
     PyObject *done = NULL;
     if (names != NULL && PyDict_SetItemString(names, "__builtins__", PyEval_GetBuiltins()) == 0)

@@ -2,8 +2,9 @@
 
 import pytest
 from lab import SOURCES, WITH_C, start
-from recorded import image
+from recorded import Image, image
 
+import seismo
 from seismo import _core
 
 
@@ -39,3 +40,14 @@ def test_a_second_recording_with_other_settings_has_its_own(source):
         start(source, c_functions=c_functions, calibrate=True)
         _core.stop()
         assert (_core.status()["c_inside"] + _core.status()["c_outside"] > 0) == (c_functions == "all")
+
+
+@pytest.mark.parametrize("session", [seismo.profile(where='function("nothing")'), seismo.lines(only="nothing")])
+def test_a_filter_leaves_out_nothing_that_calibration_runs(session):
+    """Otherwise the costs would be those of what is not recorded."""
+    with session:
+        pass
+    (process,) = Image(_core.snapshot(session.recorder)).tables["processes"]
+    assert process["python_inside"] + process["python_outside"] > 0
+    assert session.recorder == "linetimes" or process["piece_ns"] > 0
+    assert not [row for row in session.recording.functions if "calibration" in row.file]
