@@ -23,6 +23,7 @@ static struct {
     bool ready;
     char *hide;
     bool (*wants)(const sm_function *function); /* NULL if everything is wanted */
+    bool narrowed;                              /* true if the previous filter did not want everything */
     sm_interned all;                            /* each sm_function, by id */
     sm_map c_functions;                         /* c_entry */
 } functions;
@@ -71,12 +72,16 @@ void sm_functions_hide(const char *files) {
 
 void sm_functions_want(bool (*wants)(const sm_function *function)) {
     SM_CORE_GUARD;
-    bool narrowed = wants != NULL || functions.wants != NULL;
+    functions.narrowed = functions.wants != NULL;
     functions.wants = wants;
-    for (uint32_t i = 0; narrowed && i < functions.all.count; i++) {
+    for (uint32_t i = 0; (wants != NULL || functions.narrowed) && i < functions.all.count; i++) {
         sm_function *function = functions.all.records[i];
         function->left_out = is_left_out(function);
     }
+}
+
+bool sm_functions_narrowed(void) {
+    return functions.narrowed;
 }
 
 /* Return the module's name from a frame's globals, borrowed, or NULL if it is unknown. */

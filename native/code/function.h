@@ -42,6 +42,7 @@ void sm_functions_hide(const char *files);
 
 /* Leave out functions that are not wanted, known ones too; NULL wants all. The result depends on the function only. */
 void sm_functions_want(bool (*wants)(const sm_function *function));
+bool sm_functions_narrowed(void); /* true if the previous recording left functions out */
 /* The file of the functions that calibration runs (engine/calibrate.c), and its C function: always wanted, since what
  * they cost stands for what wanted functions cost. */
 #define SM_CALIBRATION "<seismo calibration>"

@@ -136,6 +136,15 @@ static int done(PyObject *result) {
     return result == NULL ? -1 : 0;
 }
 
+/* Enable the places that an earlier holder of the id disabled, which it leaves disabled when it frees the id. Other tools
+ * will return DISABLE once more, so this is done once for each id. */
+static void enable_all(int tool_id) {
+    static unsigned enabled; /* bits of the ids; guard: the GIL, or the core's lock */
+    if ((enabled >> tool_id & 1) == 0 && sm_monitoring_restart() < 0)
+        PyErr_Clear();
+    enabled |= 1u << tool_id;
+}
+
 int sm_monitoring_take(const char *name, const int order[6]) {
     for (int i = 0; i < 6; i++) {
         PyObject *holder = PyObject_CallMethod(monitoring, "get_tool", "i", order[i]);
@@ -143,8 +152,10 @@ int sm_monitoring_take(const char *name, const int order[6]) {
             return -1;
         bool is_free = holder == Py_None;
         Py_DECREF(holder);
-        if (is_free && done(PyObject_CallMethod(monitoring, "use_tool_id", "is", order[i], name)) == 0)
+        if (is_free && done(PyObject_CallMethod(monitoring, "use_tool_id", "is", order[i], name)) == 0) {
+            enable_all(order[i]);
             return order[i];
+        }
         PyErr_Clear(); /* another tool has taken the id meanwhile */
     }
     PyErr_SetString(PyExc_RuntimeError, "all six tool ids of sys.monitoring are taken; `seismo doctor` says by whom");

@@ -436,8 +436,7 @@ int sm_hub_add(sm_tool *tool) {
         return -1;
     if (tool->only != NULL && sm_hub_find_thread(tool->only) == NULL && new_thread(tool->only) == NULL)
         return -1; /* the end of its thread would not be noticed without a record */
-    bool first = sm_hub.active == 0;
-    if (first && sm_hook_backend_here.start != NULL && sm_hook_backend_here.start() < 0)
+    if (sm_hub.active == 0 && sm_hook_backend_here.start != NULL && sm_hook_backend_here.start() < 0)
         return -1;
     if (!sm_hub.holds) {
         sm_hub.holds = true;
@@ -450,8 +449,7 @@ int sm_hub_add(sm_tool *tool) {
     tool->since = SM_WRITE(sm_hub.changes, sm_hub.changes + 1);
     sm_hub.tools[slot] = tool;
     count_masks();
-    /* An earlier holder of the tool id may have disabled places. */
-    bool again = sm_hub.switched_off || (SM_HAS_MONITORING && first);
+    bool again = sm_hub.switched_off;
     sm_hub.switched_off = false;
     if (sm_hook_backend_here.want() < 0 || (again && sm_hook_backend_here.again() < 0)) {
         take_out(tool);

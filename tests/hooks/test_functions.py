@@ -48,22 +48,26 @@ def as_documented(kept):
 
 @pytest.mark.skipif(not hasattr(sys, "monitoring"), reason="sys.monitoring came with 3.12")
 def test_places_that_an_earlier_holder_of_the_id_disabled_are_reported():
-    with hooks.set_profile(print, threads="all", where='call and function("nothing")'):
-        tool = _core.hub_status()["tool_id"]
-    monitoring = sys.monitoring
+    out = children.printed("""
+import sys
+from seismo import hooks
+monitoring = sys.monitoring
+def leaf(): pass
+for tool in range(6):
     monitoring.use_tool_id(tool, "earlier")
-    try:
-        monitoring.register_callback(tool, monitoring.events.PY_RETURN, lambda *_: monitoring.DISABLE)
-        monitoring.set_events(tool, monitoring.events.PY_RETURN)
-        leaf(1)
-    finally:
-        monitoring.set_events(tool, 0)
-        monitoring.register_callback(tool, monitoring.events.PY_RETURN, None)
-        monitoring.free_tool_id(tool)
-    notes = Notes()
-    with hooks.set_profile(notes.profile):
-        leaf(1)
-    assert notes.events("leaf")[::3] == ["call", "return"]
+    monitoring.register_callback(tool, monitoring.events.PY_RETURN, lambda *_: monitoring.DISABLE)
+    monitoring.set_events(tool, monitoring.events.PY_RETURN)
+leaf()
+for tool in range(6):
+    monitoring.set_events(tool, 0)
+    monitoring.register_callback(tool, monitoring.events.PY_RETURN, None)
+    monitoring.free_tool_id(tool)
+found = []
+with hooks.set_profile(lambda frame, event, arg: found.append(event)):
+    leaf()
+print(*found[:2])
+    """)
+    assert out == "call return\n"
 
 
 @pytest.mark.parametrize("threads", ["current", "all"])

@@ -29,6 +29,7 @@ static const struct {
 
 static int tool_id = -1;
 static long events_set = 0;
+static bool places_were_off = false; /* this process has places that are still disabled for our tool id */
 
 /* Ids that others expect come last, for a recorded program to find them free: cProfile needs 2, hypothesis 3,
  * debuggers and coverage 0 and 1. */
@@ -69,8 +70,10 @@ static void stop(void) {
         sm_monitoring_free(tool_id);
     } else if (tool_id >= 0) {
         sm_main.hook_lost++;
+        places_were_off = places_were_off || sm_sites_on;
     }
     tool_id = -1;
+    places_were_off = places_were_off || sm_monitoring_callbacks_in_use->wants != NULL;
     sm_sites_start(false);
     sm_exception_restore(kept);
 }
@@ -90,9 +93,12 @@ static int start(const sm_settings *settings) {
         return -1;
     }
     events_set = set;
-    /* Enable the places that an earlier holder of the id disabled. Other tools will return DISABLE once more. */
-    if (sm_monitoring_restart() < 0)
-        PyErr_Clear();
+    /* Enable the places that an earlier recording disabled. Other tools will return DISABLE once more. */
+    if (sm_functions_narrowed() || places_were_off) {
+        if (sm_monitoring_restart() < 0)
+            PyErr_Clear();
+        places_were_off = false;
+    }
     sm_monitoring_local_running();
     return 0;
 }

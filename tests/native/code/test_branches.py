@@ -83,6 +83,7 @@ class Story:
             for event in callbacks:
                 mon.register_callback(self._tool, event, None)
             mon.free_tool_id(self._tool)
+            mon.restart_events()  # else what was disabled stays so for the next holder of the id
 
 
 @pytest.fixture(scope="module")

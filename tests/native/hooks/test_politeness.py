@@ -120,27 +120,25 @@ def test_each_free_tool_id_will_do():
 @needs_monitoring
 def test_places_that_an_earlier_holder_of_the_id_disabled_are_recorded():
     """The interpreter keeps them disabled, although the id was freed."""
-    start("monitoring")
-    tool = _core.status()["tool_id"]
-    _core.stop()
-    events = sys.monitoring.events
-    sys.monitoring.use_tool_id(tool, "earlier")
-    try:
-        for event in (events.PY_START, events.PY_RETURN):
-            sys.monitoring.register_callback(tool, event, lambda *_: sys.monitoring.DISABLE)
-        sys.monitoring.set_events(tool, events.PY_START | events.PY_RETURN)
-        leaf()
-    finally:
-        sys.monitoring.set_events(tool, 0)
-        for event in (events.PY_START, events.PY_RETURN):
-            sys.monitoring.register_callback(tool, event, None)
-        sys.monitoring.free_tool_id(tool)
-    start("monitoring")
-    leaf()
-    leaf()
-    _core.stop()
-    assert image().calls() == {"leaf": 2}
-    assert _core.status()["repaired"] == 0
+    out = run("""
+monitoring = sys.monitoring
+events = (monitoring.events.PY_START, monitoring.events.PY_RETURN)
+for tool in range(6):
+    monitoring.use_tool_id(tool, "earlier")
+    for event in events: monitoring.register_callback(tool, event, lambda *_: monitoring.DISABLE)
+    monitoring.set_events(tool, sum(events))
+work(1)
+for tool in range(6):
+    monitoring.set_events(tool, 0)
+    for event in events: monitoring.register_callback(tool, event, None)
+    monitoring.free_tool_id(tool)
+start("auto", source="monitoring")
+work(2)
+_core.stop()
+from recorded import image
+print(image().calls()["leaf"], _core.status()["repaired"])
+    """)
+    assert out == "2 0\n"
 
 
 @needs_monitoring
