@@ -136,8 +136,8 @@ static int done(PyObject *result) {
     return result == NULL ? -1 : 0;
 }
 
-/* Enable the places that an earlier holder of the id disabled, which it leaves disabled when it frees the id. Other tools
- * will return DISABLE once more, so this is done once for each id. */
+/* Enable the places that an earlier holder of the id disabled, which it leaves disabled when it frees the id. Other
+ * tools will return DISABLE once more, so this is done once for each id. */
 static void enable_all(int tool_id) {
     static unsigned enabled; /* bits of the ids; guard: the GIL, or the core's lock */
     if ((enabled >> tool_id & 1) == 0 && sm_monitoring_restart() < 0)
