@@ -19,7 +19,7 @@ RECORDS = [["profile"], ["cover"], ["lines"], ["watch", 'call and function("f")'
 if sys.version_info >= (3, 13, 3):
     RECORDS.append(["objects"])
 PROFILE = "seismo.profile(source='profilefunc').__enter__()"
-WITHOUT_GIL = {"lines", "cover"}  # and calls, but from that source
+WITHOUT_GIL = {"lines", "cover", "watch"}  # and calls, but from that source
 READS = [["report"], ["info"], ["export", "--format", "json"]]
 
 
@@ -61,8 +61,13 @@ def test_recordings_are_read(unknown, tmp_path):
 
 
 @pytest.mark.crossed
-@pytest.mark.parametrize("unknown", SENTENCES)
-@pytest.mark.parametrize("call", [PROFILE, "seismo.hooks.setprofile(print)"])
+@pytest.mark.parametrize(
+    ("call", "unknown"),
+    [
+        *((PROFILE, unknown) for unknown in SENTENCES),
+        *(("seismo.hooks.setprofile(print)", x) for x in ("newer", "moved")),
+    ],
+)
 def test_a_program_is_told(call, unknown):
     program = (
         f"import seismo, seismo.hooks\ntry: {call}\nexcept (seismo.SeismoError, RuntimeError) as error: print(error)"
