@@ -2,13 +2,13 @@
 
     python3.14t benchmarks/free_threaded.py
 
-Every thread runs the same recursive function. In each round it runs bare, under an empty callback on the events that
-the recorder uses, and under the recorder. A reading is the most CPU time that a thread used, so threads that wait for
-a processor do not disturb it, but those that wait for each other's cache lines do. The ratio is what the recorder adds
-by what the empty callback adds, of the same round. Coverage disables places, for which the interpreter stops all
-threads. So threads run a function of 1,000 new lines once, or 20,000 times, under seismo cover and under an empty
-callback that disables no line or each at once. The reading is the process's CPU time, and the ratio is by the better
-of the two. The status is 3 on other builds.
+Every thread runs the same recursive function, or for lines a loop of four. In each round it runs bare, under an empty
+callback on the events that the recorder uses, and under the recorder. A reading is the most CPU time that a thread
+used, so threads that wait for a processor do not disturb it, but those that wait for each other's cache lines do. The
+ratio is what the recorder adds by what the empty callback adds, of the same round. Coverage disables places, for which
+the interpreter stops all threads. So threads run a function of 1,000 new lines once, or 20,000 times, under seismo
+cover and under an empty callback that disables no line or each at once. The reading is the process's CPU time, and the
+ratio is by the better of the two. The status is 3 on other builds.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 
 RECORDERS = {"profile": "starts", "trace": "monitoring", "lines": "line"}  # and the empty hook of each
 THREADS = (1, 2)
-EVENTS = {"profile": 1, "trace": 2, "lines": 1}  # of a call
+EVENTS = {"profile": 1, "trace": 2}  # of a call
+TURNS = 5  # of the loop, for each call of the other program
 LINES, COVERED_BY, RUNS = 1000, (1, 2, 8), (1, 20_000)
 
 
@@ -42,16 +43,26 @@ def calls(n: int) -> int:
     return 1 if n < 2 else 1 + calls(n - 1) + calls(n - 2)
 
 
-def cpu_ns(threads: int, n: int) -> int:
-    """Return the most CPU time of a thread, of so many that run fib(n) side by side."""
+def loop(n: int) -> int:
+    total = 0
+    for i in range(n):
+        total += i
+        total ^= i
+        total -= i
+    return total
+
+
+def cpu_ns(threads: int, recorder: str, n: int) -> int:
+    """Return the most CPU time of a thread, of so many that run the recorder's program side by side."""
+    program, short, long = (loop, 100, TURNS * calls(n)) if recorder == "lines" else (fib, 12, n)
     used: list[int] = []
     ready = threading.Barrier(threads)
 
     def work() -> None:
-        fib(12)
+        program(short)
         ready.wait()
         began = time.thread_time_ns()
-        fib(n)
+        program(long)
         used.append(time.thread_time_ns() - began)
 
     workers = [threading.Thread(target=work) for _ in range(threads)]
@@ -76,7 +87,7 @@ def recorded(recorder: str) -> Iterator[None]:
     if recorder == "lines":
         import seismo
 
-        with seismo.lines(where='function("fib")'):
+        with seismo.lines():
             yield
         return
     with tempfile.TemporaryFile() as file:
@@ -132,8 +143,7 @@ def coverage(rounds: int) -> tuple[dict[str, dict[str, float]], list[list[str]]]
                     for way, found in ways.items():
                         found.append(covering_ms(folder, way, threads, runs))
                 of = {way: median(found) for way, found in ways.items()}
-                added = {way: max(of[way] - of["bare"], 0.001) for way in ways if way != "bare"}
-                of["ratio"] = added["cover"] / min(added["none"], added["each at once"])
+                of["ratio"] = of["cover"] / min(of["none"], of["each at once"])
                 results[f"{threads} threads, {runs} runs"] = of
                 rows.append([f"{runs:,}", str(threads), *(number(of[way], 1) for way in ways), number(of["ratio"])])
     return results, rows
@@ -151,12 +161,13 @@ def main() -> int:
             ratios, added = [], []
             for turn in range(rounds_of(options)):
                 progress(f"{recorder} on {threads} threads, round {turn + 1}")
-                of = [cpu_ns(threads, n)]
+                of = [cpu_ns(threads, recorder, n)]
                 for way in (empty, recorded):
                     with way(recorder):
-                        of.append(cpu_ns(threads, n))
+                        of.append(cpu_ns(threads, recorder, n))
                 ratios.append((of[2] - of[0]) / (of[1] - of[0]))
-                added.append((of[2] - of[0]) / calls(n) / EVENTS[recorder])
+                events = EVENTS[recorder] * calls(n) if recorder in EVENTS else 4 * TURNS * calls(n)
+                added.append((of[2] - of[0]) / events)
             found = {"ratio": median(ratios), "added_ns": median(added)}
             results.setdefault(recorder, {})[str(threads)] = found
             rows.append([recorder, str(threads), number(found["added_ns"], 1), number(found["ratio"])])
