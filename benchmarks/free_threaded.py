@@ -181,7 +181,7 @@ def main() -> int:
         "no line disabled",
         "each line at once",
         "seismo cover",
-        "added by the better",
+        "by the better one",
     ]
     text = f"{table(head, rows)}\n\n{table(heads, covered)}"
     finish("free_threaded", options, (__doc__ or "").split("\n\n")[2], results, text)
