@@ -74,7 +74,7 @@ static inline bool sm_world_stop_pays(void) {
     return true;
 }
 static inline bool sm_is_only_thread(void) {
-    return true; /* or no other one runs */
+    return true; /* with the GIL, no other thread is in the middle of an event */
 }
 #define SM_OWN_TLS
 #define SM_OWN_COUNT(word) ((void)(word)++)

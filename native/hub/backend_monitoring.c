@@ -38,9 +38,9 @@ SM_INLINE PyObject *dispatch(uint64_t listeners, const sm_hook_event *event) {
     return SM_LIKELY(sm_hub_dispatch(thread, listeners, event) == 0) ? Py_None : NULL;
 }
 
-/* Return true if no tool wants this kind of event in this code object on any thread, as far as is known without the
- * lock. A thread that is about to disable a place would disable it even after another thread has added a tool, so this
- * is for one thread only. */
+/* Return true, without the lock, if no tool wants this kind of event in this code object on any thread, and its place
+ * cannot be disabled either: while there are several threads, one that is about to disable a place would do so even
+ * after another has added a tool. */
 SM_INLINE bool is_unwanted(sm_hook_kind kind, PyObject *code) {
 #if SM_FREE_THREADED
     const sm_hook_code *known = sm_hub_known((PyCodeObject *)code);

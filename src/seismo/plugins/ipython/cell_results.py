@@ -78,7 +78,7 @@ class CellResult:
         return self._named(stream.getvalue())
 
     def _named(self, text: str) -> str:
-        """Return the text with the files of cells replaced by names such as `In [3]`."""
+        """Return the text with the files of cells replaced by names such as `In [3]`, once sources have been found."""
         for path, number in self.cells.items():
             for name in (path, html.escape(path), os.path.basename(path), html.escape(os.path.basename(path))):
                 text = text.replace(name, cell_name(number))
