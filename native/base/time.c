@@ -54,6 +54,22 @@ sm_moment sm_moment_now(void) {
     return now;
 }
 
+void sm_clock_error_begin(sm_clock_error *bound, const sm_moment *then) {
+    *bound = (sm_clock_error){then->unix_bound_ns, then->unix_bound_ns, then->monotonic_ns};
+}
+
+void sm_clock_error_look(sm_clock_error *bound, const sm_moment *then) {
+    enum { DRIFT = 2000 }; /* ns in which a clock may drift by 1 ns: 500 ppm, by which the kernel lets its bound grow */
+    int64_t now = unix_bound_ns(), off = sm_unix_ns() - sm_moment_since(then), before = bound->last_ns;
+    uint64_t looked = bound->looked_ns;
+    bound->looked_ns = sm_monotonic_ns();
+    bound->last_ns = now > 0 && before > 0 ? now + (off < 0 ? -off : off) : 0;
+    before += (int64_t)(bound->looked_ns - looked) / DRIFT;
+    int64_t most = before > bound->last_ns ? before : bound->last_ns;
+    if (bound->last_ns == 0 || bound->most_ns < most)
+        bound->most_ns = bound->last_ns > 0 ? most : 0;
+}
+
 const char *sm_boot_id(void) {
     return boot_id;
 }

@@ -38,5 +38,14 @@ static inline int64_t sm_moment_since(const sm_moment *then) {
     return then->unix_ns + (int64_t)(sm_monotonic_ns() - then->monotonic_ns);
 }
 
+/* Bounds on the error of sm_moment_since(), by looks at the kernel's clock from time to time. 0: unknown. */
+typedef struct {
+    int64_t last_ns, most_ns; /* at the last look; and at any time until then */
+    uint64_t looked_ns;       /* monotonic time of the last look */
+} sm_clock_error;
+
+void sm_clock_error_begin(sm_clock_error *bound, const sm_moment *then);
+void sm_clock_error_look(sm_clock_error *bound, const sm_moment *then);
+
 /* Return a unique text of the system's boot, or "" if it is unknown or sm_moment_now() was not called yet. */
 const char *sm_boot_id(void);

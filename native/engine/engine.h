@@ -205,6 +205,7 @@ typedef struct {
     sm_output output; /* the file, or writer is NULL; exchanged with `disk`, too */
     char *meta, *host, *argv, *interpreter, *exit, *folder; /* owned; folder: of relative file names, or NULL */
     sm_moment began;
+    sm_clock_error time_bound; /* looked at with `disk`, or when the worker has stopped */
     int64_t end_ns;
     uint64_t interpreters_gone;
     uint64_t interpreters;           /* others since, which are not recorded */

@@ -136,6 +136,7 @@ static void settle(const sm_recording *recording, bool whole) {
 /* Write changes. With a full disk, write old bytes before new ones. */
 static void write_now(sm_recording *recording, bool gil) {
     sm_writer *writer = recording->output.writer;
+    sm_clock_error_look(&recording->time_bound, &recording->began);
     if (!sm_writer_is_stuck(writer) || sm_writer_catch_up(writer) == 0)
         write_changes(recording, gil, false);
 }

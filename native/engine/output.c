@@ -156,5 +156,6 @@ void sm_output_process(sm_output *output, const sm_about *about) {
     row[SM_PROCESSES_BOOT] = (int64_t)put_text(output, about->boot_ns > 0 ? sm_boot_id() : "");
     row[SM_PROCESSES_BOOT_NS] = about->boot_ns;
     row[SM_PROCESSES_UNIX_BOUND_NS] = about->unix_bound_ns;
+    row[SM_PROCESSES_TIME_BOUND_NS] = about->time_bound_ns;
     sm_writer_row(output->writer, SM_PROCESSES, row, about->costs);
 }

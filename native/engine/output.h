@@ -42,8 +42,8 @@ typedef struct {
     const char *meta;
     const char *host, *argv, *interpreter, *clock, *source, *waits, *exit;
     int64_t start_ns, end_ns;
-    int64_t boot_ns, unix_bound_ns; /* of start_ns: see base/time.h */
-    const double *costs;            /* real columns of the process row, by column number; NULL for zeros */
+    int64_t boot_ns, unix_bound_ns, time_bound_ns; /* of start_ns, and of the time since: see base/time.h */
+    const double *costs; /* real columns of the process row, by column number; NULL for zeros */
 } sm_about;
 
 /* Open an output, and take the writer over, also on failure. Return false if out of memory. */

@@ -82,6 +82,7 @@ static void begin(sm_recording *recording) {
     recording->end_ns = 0;
     sm_replace_chars(&recording->exit, "");
     recording->began = sm_moment_now();
+    sm_clock_error_begin(&recording->time_bound, &recording->began);
     sm_engine.start_ticks = recording == &sm_main ? sm_clock_read(&sm_engine.clock) : sm_engine.start_ticks;
 }
 
@@ -252,6 +253,7 @@ void sm_engine_stop(sm_recording *recording, const char *exit) {
     if (recording->settings.journal && recording->output.writer != NULL && !recording->forked)
         sm_writer_regain(recording->output.writer); /* another file cannot make up for its end */
     recording->end_ns = sm_moment_since(&recording->began);
+    sm_clock_error_look(&recording->time_bound, &recording->began);
     sm_replace_chars(&recording->exit, exit);
     if (main)
         end_threads();

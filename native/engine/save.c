@@ -18,6 +18,7 @@ static sm_about about(const sm_recording *recording) {
                       .start_ns = recording->began.unix_ns,
                       .boot_ns = recording->began.boot_ns,
                       .unix_bound_ns = recording->began.unix_bound_ns,
+                      .time_bound_ns = recording->time_bound.most_ns,
                       .end_ns = recording->running ? sm_moment_since(&recording->began) : recording->end_ns};
 }
 

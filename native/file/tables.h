@@ -32,7 +32,8 @@
     X(PROCESSES, BOOT, "boot", STR)                     /* identity of the system's boot; "" if unknown */             \
     X(PROCESSES, BOOT_NS, "boot_ns", COUNT)             /* from the boot to start_ns; 0 if unknown */                  \
     X(PROCESSES, UNIX_BOUND_NS, "unix_bound_ns", COUNT) /* error bound of start_ns; 0 if unknown */                    \
-    X(PROCESSES, DEEP_NS, "deep_ns", REAL)              /* more for a counted entry with deep calls below it */
+    X(PROCESSES, DEEP_NS, "deep_ns", REAL)              /* more for a counted entry with deep calls below it */        \
+    X(PROCESSES, TIME_BOUND_NS, "time_bound_ns", COUNT) /* most error of start_ns and the time since; 0 if unknown */
 
 #define SM_COLUMNS_THREADS(X)                                                                                          \
     X(THREADS, ID, "id", COUNT)                                                                                        \

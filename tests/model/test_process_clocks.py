@@ -14,11 +14,11 @@ from seismo.model.trace.process_clocks import difference_ns, hosts, starts
 DAY = 10**18
 
 
-def made(pid, at, boot="b1", boot_ns=0, bound=0, host="box", calls=3):
+def made(pid, at, boot="b1", boot_ns=0, bound=0, host="box", calls=3, **more):
     """A trace of a process that started at this time of the day, with calls of 1 µs, 1 ms apart."""
     tree, p = journal_made.lone(unit=1.0)
     p.short_calls(calls)
-    process = {"pid": pid, "host": host, "boot": boot, "boot_ns": boot_ns, "unix_bound_ns": bound}
+    process = {"pid": pid, "host": host, "boot": boot, "boot_ns": boot_ns, "unix_bound_ns": bound, **more}
     return journal_made.recording(tree, [p], 1, process_start=DAY + at, end_ns=10**9, names=[f"f{pid}"], **process)
 
 
@@ -66,6 +66,15 @@ def test_how_far_clocks_of_systems_may_be_apart_is_said(tmp_path, capsys):
         recording.save(tmp_path / "m.seismo")
         assert main(["report", str(tmp_path / "m.seismo")]) == 0
         assert words in capsys.readouterr().out
+
+
+def test_what_a_recording_saw_of_its_clock_counts_if_it_is_less():
+    """Without a look at the clock, 500 ppm of the second that a process ran are added to its bound at the start."""
+    other = {"boot": "b2", "boot_ns": 7 * 10**9, "host": "other", "bound": 3_000_000}
+    for seen, most in (((2_100_000, 3_200_000), 5.3), ((2_100_000, 0), 2.1 + 3.5), ((0, 9_000_000), 2.5 + 3.5)):
+        first = made(1, 0, boot_ns=10**9, bound=2_000_000, time_bound_ns=seen[0])
+        recording = model.merge([first, made(1, 4 * 10**9, **other, time_bound_ns=seen[1])])
+        assert difference_ns(*hosts(recording)) == most * 10**6, seen
 
 
 def test_processes_of_two_systems_with_one_pid_are_two_tracks():

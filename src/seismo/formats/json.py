@@ -129,9 +129,8 @@ class _Document:
         """Add the processes, without the cost of probes, which would be subtracted from the times again."""
         found = {}
         for row in self._rows("processes"):
-            numbers = {
-                key: row.integer(key) for key in ("pid", "ppid", "start_ns", "end_ns", "boot_ns", "unix_bound_ns")
-            }
+            moments = ("start_ns", "end_ns", "boot_ns", "unix_bound_ns", "time_bound_ns")
+            numbers = {key: row.integer(key) for key in ("pid", "ppid", *moments)}
             texts = {key: row.text(key) for key in ("host", "interpreter", "exit", "clock", "source", "waits", "boot")}
             columns: dict[str, Any] = {**numbers, **texts, "argv": row.texts("argv") or ""}
             found[row.integer("id")] = builder.process(**columns)

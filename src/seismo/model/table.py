@@ -133,7 +133,7 @@ class ProcessRow(NamedTuple):
 
     `waits` is the method that distinguishes waiting from running, or "" if there was none. `boot` identifies the boot
     of the system, or is "" if unknown; `boot_ns` is the time from boot to `start_ns`. `unix_bound_ns` is the error
-    bound of `start_ns`.
+    bound of `start_ns`, and `time_bound_ns` that of `start_ns` plus the time since, as long as the process ran.
     """
 
     id: int
@@ -161,6 +161,7 @@ class ProcessRow(NamedTuple):
     boot_ns: int
     unix_bound_ns: int
     deep_ns: float
+    time_bound_ns: int
 
     @property
     def words(self) -> list[str]:

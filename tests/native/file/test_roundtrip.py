@@ -37,7 +37,7 @@ COUNTS |= {
     "size",
 }
 COUNTS |= {"item_size", "span_born", "span_died", "span_live", "object", "unit", "bucket", "span", "first", "asked"}
-COUNTS |= {"count", "code_bytes", "boot_ns", "unix_bound_ns"}
+COUNTS |= {"count", "code_bytes", "boot_ns", "unix_bound_ns", "time_bound_ns"}
 REFERENCES = {"context": "contexts", "function": "functions"}  # of the tables about lines
 OF_OBJECTS = {"type": "types", "object": "objects", "span": "object_spans", "process": "processes"}
 OF_OBJECTS |= {"function": "functions", "node": "nodes"}  # in these two -1 is none

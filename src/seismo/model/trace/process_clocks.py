@@ -4,7 +4,8 @@ A process's times count from its start, which two clocks give: the time of day, 
 the time since boot, which is never set. Processes of one boot (the kernel gives it an id) are aligned by the time since
 boot, on the clock of the process that started first. Between systems there is only the time of day. Each kernel reports
 the possible error of its clock if the clock is synchronized. The error grows by 500 parts per million, the drift that
-the kernel assumes.
+the kernel assumes. A process also compares the two clocks again at each write and at its end, and records the largest
+error that was possible until then: in a long recording, this is less.
 """
 
 from __future__ import annotations
@@ -44,12 +45,15 @@ def hosts(recording: Recording) -> list[Host]:
     found: dict[tuple[str, str], list[int]] = {}
     for row in recording.processes:
         found.setdefault(("", row.boot) if row.boot else (row.host, ""), []).append(row.id)
-    rows = list(recording.processes)
+    rows, began = list(recording.processes), starts(recording)
     made: list[Host] = []
     for ids in found.values():
         bounds = [rows[id_].unix_bound_ns for id_ in ids]
         lasted = max(rows[id_].end_ns for id_ in ids) - min(rows[id_].start_ns for id_ in ids)
         bound = min(bounds) + max(0, lasted) // _DRIFT if all(bounds) else 0
+        if all(rows[id_].time_bound_ns for id_ in ids):
+            looked = max(rows[id_].time_bound_ns + abs(rows[id_].start_ns - began[id_]) for id_ in ids)
+            bound = min(bound or looked, looked)
         made.append(Host(rows[ids[0]].host, tuple(ids), bound))
     names = [host.name for host in made]
     return [
