@@ -21,6 +21,7 @@ PROPERTY = "seismo"  # of the driver's thread, which Spark sends with every task
 WORKER = "pyspark.worker"
 
 _current: tuple[str, TaskRecording] | None = None  # the value of the property, and what it began
+_since: Any = (None, 0)  # before the task's first call: TaskRecording.moment
 
 
 def _adopt(context: Any) -> None:
@@ -53,7 +54,7 @@ def _watch_contexts() -> None:
             _adopt(context)
         elif _current is not None and cls is TaskContext:
             note({"state": "finished"})  # before Spark knows that the task has ended
-            _current[1].flush()
+            _current[1].flush(_since)
         set_context(cls, context)
 
     TaskContext._setTaskContext = classmethod(set_task_context)
@@ -68,11 +69,13 @@ def record_main() -> Any:
         tasks = TaskRecording("")  # makes markers, and has no file
 
         def recorded_main(infile: Any, outfile: Any) -> None:
+            global _since
+            _since = _current[1].moment() if _current is not None else (None, 0)
             try:
                 tasks.run({}, main, infile, outfile)
             finally:
                 if _current is not None:
-                    _current[1].settle()
+                    _current[1].rotate()
 
         recorded_main.seismo = True  # type: ignore[attr-defined]
         pyspark.worker.main = recorded_main

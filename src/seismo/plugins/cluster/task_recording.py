@@ -170,21 +170,25 @@ class TaskRecording:
         made = async_generator if flags & _ASYNC_GENERATOR else generator if flags & _GENERATOR else plain
         return wraps(function)(made)
 
+    def moment(self) -> tuple[Profile | None, int]:
+        """Return what `flush` takes to write only the call paths from now on."""
+        return self._session, _core.paths()
+
     def _begin(self) -> tuple[Profile | None, int]:
         with self._lock:
             self._running += 1
-            return self._session, _core.paths()
+            return self.moment()
 
     def _end(self, since: tuple[Profile | None, int]) -> None:
         """Write the paths of a task that ends. They are new, since its marker is."""
         with self._lock:
             self._running -= 1
-            self.settle(since)
-
-    def settle(self, since: tuple[Profile | None, int] = (None, 0)) -> None:
-        """Write what has been recorded at the end of a task, or go on in another file if this one is large."""
-        with self._lock:
             self.flush(since)
+            self.rotate()
+
+    def rotate(self) -> None:
+        """Go on in another file if this one is large and no task runs."""
+        with self._lock:
             if self._session is not None and not self._running and _core.paths() > ROTATE:
                 self.stop()
                 self.start()
