@@ -30,46 +30,42 @@ if TYPE_CHECKING:
     from seismo.model import Recording
     from seismo.report.paper import Paper
 
-# Kinds of losses that are only notes: estimates, repairs, and assumptions about another tool's file.
-NOTES = (
-    "sites-off",
-    "repaired",
-    "cython-unseen",
-    "time-unexplained",
-    "threads-folded",
-    "clock-drift",
-    "calls-unknown",
-    "unit-assumed",
-    "paths-rebuilt",
-    "errors-dropped",
-    "branches-unknown",
-    "tracers-dropped",
-    "calls-unended",
-    "objects-sampled",
-    "refs-trashcan",
-    "refs-unspecialised",
-    "survivors-old",
-    "cut-edges",
-    "calls-left-out",
-    "caught-up",
-    "older-times",
-)
-
 LABEL = 10  # columns for the labels of the facts
 _UNKNOWN = 2**62  # ns; a longer time stands for "unknown"
 
 # The sentence for each kind of loss. {n} is its count, {s} and {es} the plural's ending, {time} the count as a time,
-# {detail} the recorder's addition. A kind without an entry is described by its detail.
+# {detail} the recorder's addition. A kind without one is described by its detail.
 LOSSES = {
     "paths-folded": "{n} call{s} on paths beyond the limit: counted without their paths, under <folded paths>",
-    "repaired": "the call stack was repaired {n} time{s} (coroutine switches or interpreter bugs)",
-    "threads-folded": "{n} finished thread{s} folded: counted together with others of the same entry and name, apart "
-    "from numbers",
     "late-thread": "{n} thread{s} noticed late: the first calls on them are missing",
     "other-interpreters": "{n} interpreter{s} other than the main one (subinterpreters, InterpreterPoolExecutor) ran "
     "and were not recorded",
     "hook-lost": "the interpreter's hook was taken away {n} time{s}: what ran in the meantime is missing",
     "tool-id-lost": "another tool took the interpreter's hook {n} time{s}: what ran in the meantime is missing{detail}",
+    "truncated": "the file is cut short: it has only what was flushed before its end{detail}",
+    "journal-left-out": "{n} piece{s} of the trace's journal left out{detail}",
+    "journal-damaged": "{n} block{s} of the trace's journal end early: what they held is missing",
+    "chunk-bad": "{n} damaged piece{s} of the file left out{detail}",
+    "out-of-memory": "memory ran out {n} time{s}: some calls are missing",
+    "lines-outside": "{n} hit{s} of lines that are not in their functions' own line tables: counted on other lines",
+    "instants-long": "{n} mark{s} or count{s} were too long to keep",
+    "child-unrecorded": "{n} child process{es} could not be recorded{detail}",
+    "child-unread": "{n} part{s} of child processes could not be read{detail}",
+    "child-running": "{n} child process{es} still ran at the end: what they did is missing; seismo merge can add their "
+    "parts{detail}",
+    "matches-lost": "{n} match{es} lost: out of memory or stack, or showing it failed",
+    "limit-reached": "the watch stopped after {n} match{es}: later ones are missing",
+    "objects-lost": "{n} object{s} could not be followed for lack of memory: only their births are counted",
+    "sites-full": "{n} birth{s} counted by type only: there was no room for more creating lines",
+    "spans-lost": "{n} call{s} of the chosen functions could not be followed",
+    "refs-taken": "another tool took the interpreter's hook {n} time{s}{detail}",
+    "refs-blind": "births and deaths within {time} are missing{detail}",
+}
+# The same for kinds that are only notes: estimates, repairs, and assumptions about another tool's file.
+NOTES = {
+    "repaired": "the call stack was repaired {n} time{s} (coroutine switches or interpreter bugs)",
+    "threads-folded": "{n} finished thread{s} folded: counted together with others of the same entry and name, apart "
+    "from numbers",
     "caught-up": "the last {time} before the end are counted in the journal, which has no waiting: their times are "
     "divided as those before",
     "clock-drift": "the processor's counter drifted from the monotonic clock by more than 1 in 1,000, {n} time{s}",
@@ -78,32 +74,14 @@ LOSSES = {
     "cython-unseen": "the interpreter's profile function does not report calls of Cython 3's functions: their "
     "time belongs to "
     "their callers",
-    "truncated": "the file is cut short: it has only what was flushed before its end{detail}",
-    "journal-left-out": "{n} piece{s} of the trace's journal left out{detail}",
-    "journal-damaged": "{n} block{s} of the trace's journal end early: what they held is missing",
     "cut-edges": "{n} event{s} may lie on the other side of an end of the window, between two readings of the clock",
     "calls-left-out": "{n} call{s} of the window left out when it was recorded: they are in no number here",
-    "chunk-bad": "{n} damaged piece{s} of the file left out{detail}",
-    "out-of-memory": "memory ran out {n} time{s}: some calls are missing",
-    "lines-outside": "{n} hit{s} of lines that are not in their functions' own line tables: counted on other lines",
     "branches-unknown": "{n} branch{es} left out: the file does not have their targets",
     "tracers-dropped": "{n} file{s} traced by a plugin of coverage.py treated as Python",
     "paths-rebuilt": "paths rebuilt from {n} pair{s} of caller and callee{detail}",
-    "instants-long": "{n} mark{s} or count{s} were too long to keep",
-    "child-unrecorded": "{n} child process{es} could not be recorded{detail}",
-    "child-unread": "{n} part{s} of child processes could not be read{detail}",
-    "child-running": "{n} child process{es} still ran at the end: what they did is missing; seismo merge can add their "
-    "parts{detail}",
     "calls-unended": "{n} matched call{s} had not ended when the watch did: counted, without a time",
-    "matches-lost": "{n} match{es} lost: out of memory or stack, or showing it failed",
-    "limit-reached": "the watch stopped after {n} match{es}: later ones are missing",
     "objects-sampled": "the table of living objects was full: 1 in {n} of later objects was followed, and numbers "
     "marked {about} are estimated from these",
-    "objects-lost": "{n} object{s} could not be followed for lack of memory: only their births are counted",
-    "sites-full": "{n} birth{s} counted by type only: there was no room for more creating lines",
-    "spans-lost": "{n} call{s} of the chosen functions could not be followed",
-    "refs-taken": "another tool took the interpreter's hook {n} time{s}{detail}",
-    "refs-blind": "births and deaths within {time} are missing{detail}",
     "refs-trashcan": "this version of Python does not report the deaths of deeply nested containers: some objects "
     "shown as alive are dead",
     "refs-unspecialised": "while call paths are recorded, the interpreter makes a few more objects for calls than "
@@ -111,6 +89,7 @@ LOSSES = {
     "survivors-old": "objects left alive by the calls were last counted {time} before the last flush",
     "older-times": "made by an older version of seismo, which measured times in another way: they are approximate",
     "time-unexplained": "{time} of the threads' time is unattributed: it belongs to no recorded function",
+    **dict.fromkeys(("calls-unknown", "errors-dropped", "unit-assumed"), ""),
 }
 
 
@@ -404,8 +383,8 @@ def _sentences(recording: Recording, signs: Signs) -> list[tuple[str, str]]:
 
 def _loss(loss: str, number: int, details: list[str], signs: Signs) -> str:
     shown = "; ".join(details[:2]) + (f" and {len(details) - 2:,} more" if len(details) > 2 else "")
-    pattern = LOSSES.get(loss)
-    if pattern is None:
+    pattern = LOSSES.get(loss) or NOTES.get(loss)
+    if not pattern:
         many = f"{number:,} times: " if number > 1 else ""
         return printable(f"{many}{shown}" if shown else f"{loss}: {number:,}")
     return printable(
