@@ -23,15 +23,16 @@ from seismo.errors import UsageError
 from seismo.escape import printable
 from seismo.model.enums import LOWER_BOUND
 from seismo.report import words as text
-from seismo.report.calls.functions import FunctionCells, name_spans
+from seismo.report.calls.functions import NARROWEST_NAME, FunctionCells, name_spans
 from seismo.report.calls.sort_orders import ranked
+from seismo.report.tables import Grid
 from seismo.report.waiting import LEAST
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from seismo.model import FunctionRow, Recording, Table
-    from seismo.report.paper import Paper
+    from seismo.report.paper import Paper, Span
 
 NOBODY = -1  # the caller of a root: the interpreter, or code that was running when the recording began
 OVERLAP = 1.001  # shares overlap if they sum to more than this times the whole
@@ -134,17 +135,8 @@ def find_functions(functions: Table[FunctionRow], pattern: str) -> list[int]:
     raise UsageError(f"no function of the recording is named {printable(pattern)!r}", hint=hint)
 
 
-def write_callers(paper: Paper, recording: Recording, pattern: str, limit: int | None) -> None:
-    """Write the callers of the functions that the pattern matches. Raises UsageError if there are none."""
-    _write(paper, recording, pattern, limit, callers=True)
-
-
-def write_callees(paper: Paper, recording: Recording, pattern: str, limit: int | None) -> None:
-    """Write the callees of the functions that the pattern matches. Raises UsageError if there are none."""
-    _write(paper, recording, pattern, limit, callers=False)
-
-
-def _write(paper: Paper, recording: Recording, pattern: str, limit: int | None, callers: bool) -> None:
+def write_relatives(paper: Paper, recording: Recording, pattern: str, limit: int | None, callers: bool) -> None:
+    """Write the callers or callees of the functions that the pattern matches. Raises UsageError if there are none."""
     found = find_functions(recording.functions, pattern)
     cells = FunctionCells(recording.functions, paper.signs, recording.times)
     for index, function in enumerate(found[:MATCHES]):
@@ -155,9 +147,7 @@ def _write(paper: Paper, recording: Recording, pattern: str, limit: int | None, 
     if len(found) > MATCHES:
         paper.line()
         more = text.number_of(len(found) - MATCHES, "other function")
-        paper.line(
-            (f"{paper.signs.cut} {more} of this name or pattern; name one as module:name", "quiet"),
-        )
+        paper.line((f"{paper.signs.cut} {more} of this name or pattern; name one as module:name", "quiet"))
 
 
 def _write_one(
@@ -177,32 +167,30 @@ def _write_one(
     rows = sorted(shares.items(), key=lambda item: _place(cells, *item))
     shown = rows if limit is None else rows[:limit]
     waits = cells.times in ("cpu", "wall") and any(share.wait_ns >= max(1.0, cells.notable_ns) for _, share in shown)
-    counts = [text.calls(share.calls, share.lower_bound, signs) for _, share in shown]
-    width = max([len("calls"), *map(text.cells, counts)])
+    texts = []
+    for other, share in shown:
+        number = text.calls(share.calls, share.lower_bound, signs)
+        if other == function:
+            texts.append(["(in it)", "", *[""] * waits, number])
+            continue
+        time = text.aligned(text.amount(share.total_ns, share.error_ns, signs, cells.times))
+        wait = text.aligned(text.duration(share.wait_ns, signs)) if share.wait_ns > LEAST * cells.notable_ns else ""
+        texts.append([time, text.share(share.total_ns, share.error_ns, whole), *[wait] * waits, number])
+    if not callers and shares:
+        texts.append([text.aligned(text.amount(*own, signs, cells.times)), text.share(*own, whole), *[""] * waits, ""])
+    grid = Grid(["  total  ", "  share", *["waiting  "] * waits, "calls"], texts, paper.width, least=NARROWEST_NAME)
     if rows:
-        waiting = f"  {'waiting  ':>9}" if waits else ""
-        head = f"{'total':>7}    {'share':>7}{waiting}  {'calls':>{width}}  {'caller' if callers else 'callee'}"
-        paper.line((head, "quiet"))
+        paper.line((f"{grid.head}{'caller' if callers else 'callee'}", "quiet"))
     else:
         paper.line(("  none was recorded", "quiet"))
-    for (other, share), number in zip(shown, counts, strict=True):
-        recursion = other == function
-        time = "(in it)" if recursion else text.aligned(text.amount(share.total_ns, share.error_ns, signs, cells.times))
-        part = "" if recursion else text.share(share.total_ns, share.error_ns, whole)
-        wait = "" if recursion or share.wait_ns <= LEAST * cells.notable_ns else text.duration(share.wait_ns, signs)
-        waiting = f"  {text.right(text.aligned(wait) if wait else '', 9)}" if waits else ""
-        head = f"{text.right(time, 9)}  {part:>7}{waiting}  {text.right(number, width)}  "
+    for (other, _), numbers in zip(shown, texts, strict=False):
         if other == NOBODY:
-            name: list[tuple[str, str] | str] = [("(no caller: it is the bottom of a thread's stack)", "quiet")]
+            name: list[Span | str] = [("(no caller: it is the bottom of a thread's stack)", "quiet")]
         else:
-            name = name_spans(cells, other, max(24, paper.width - text.cells(head)))
-        paper.line(head, *name)
+            name = name_spans(cells, other, max(NARROWEST_NAME, grid.room))
+        paper.line(grid.line(numbers), *name)
     if not callers and shares:
-        paper.line(
-            f"{text.right(text.aligned(text.amount(*own, signs, cells.times)), 9)}  {text.share(*own, whole):>7}  "
-            + " " * (width + (11 if waits else 0) + 2),
-            ("(its own calls)" if cells.times == "calls" else "(its own time)", "quiet"),
-        )
+        paper.line(grid.line(texts[-1]), ("(its own calls)" if cells.times == "calls" else "(its own time)", "quiet"))
     paper.cut_short(len(rows) - len(shown))
     others = sum(share.total_ns for other, share in rows if other != function)
     if others > OVERLAP * (whole if callers else whole - own[0]):

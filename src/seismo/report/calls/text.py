@@ -12,7 +12,7 @@ from seismo.model.recording import UNENDED
 from seismo.model.trace.process_clocks import difference_ns, hosts
 from seismo.report import words as text
 from seismo.report.calls import trace
-from seismo.report.calls.callers_and_callees import find_functions, write_callees, write_callers
+from seismo.report.calls.callers_and_callees import find_functions, write_relatives
 from seismo.report.calls.facts import opening
 from seismo.report.calls.functions import USUAL, FunctionCells, write_functions
 from seismo.report.calls.imports import with_imports_as_one
@@ -66,12 +66,10 @@ def write_report(paper: Paper, recording: Recording, view: View) -> None:
     if threads > 1 or chosen is not None:
         shown = shown.combined(chosen)
     limit = USUAL if view.limit == 0 else view.limit
-    for pattern in view.callers:
-        paper.line()
-        write_callers(paper, shown, pattern, limit)
-    for pattern in view.callees:
-        paper.line()
-        write_callees(paper, shown, pattern, limit)
+    for patterns, callers in ((view.callers, True), (view.callees, False)):
+        for pattern in patterns:
+            paper.line()
+            write_relatives(paper, shown, pattern, limit, callers)
     if view.callers or view.callees:
         return
     if view.tree and not (view.functions and is_watch(recording)):  # a watch has no callers, so its tree is flat

@@ -28,7 +28,7 @@ from __future__ import annotations
 import heapq
 import math
 from dataclasses import dataclass, field
-from itertools import count
+from itertools import count, zip_longest
 from typing import TYPE_CHECKING
 
 from seismo.escape import printable
@@ -415,28 +415,21 @@ class _TreeWriter:
     """A writer of the opened branches, top down, without recursion."""
 
     def __init__(self, paper: Paper, cells: FunctionCells, tree: CallTree, limits: Limits) -> None:
-        self._paper = paper
-        self._cells = cells
-        self._tree = tree
-        self._limits = limits
-        # On a narrow paper, a level is indented by one column.
-        self._indent = 2 if paper.width >= ROOMY else 1
+        self._paper, self._cells, self._tree, self._limits = paper, cells, tree, limits
+        roomy = paper.width >= ROOMY
+        self._indent = 2 if roomy else 1  # columns of a level
         opened = self._opened()
-        self._calls_width = max([len("calls"), *(text.cells(self._count(branch)) for branch in opened)])
-        self._own_width = int(tree.times != "calls" and paper.width >= ROOMY)
-        times = [time for branch in opened for time in (self._total(branch), self._own(branch))]
-        self._time_width = 2 + max([len("total"), *map(text.cells, times)])
-        self._waits = tree.times in ("cpu", "wall") and any(
-            branch.wait_ns >= max(1.0, tree.notable_ns) for branch in opened
-        )
-        self._wait_width = 2 + len("waiting  ") if self._waits else 0
-        self._own_width *= self._time_width
-        self._head_width = 2 + 7 + self._time_width + self._own_width + self._wait_width + 2 + self._calls_width + 2
+        self._own = roomy and tree.times != "calls"
+        least = max(1.0, tree.notable_ns)
+        self._waits = tree.times in ("cpu", "wall") and any(branch.wait_ns >= least for branch in opened)
+        rows = [self._numbers(branch) for branch in opened]
+        time = 2 + max([len("total"), *(text.cells(cell) for row in rows for cell in row[1 : 2 + self._own])])
+        calls = 2 + max([len("calls"), *(text.cells(row[-1]) for row in rows)])
+        self._widths = [7, time, *[time] * self._own, *[2 + len("waiting  ")] * self._waits, calls]
         # Names of deep branches keep half of the width, or that of the longest name if it is less.
-        width = max(24, paper.width - self._head_width)
+        self._room = max(24, paper.width - 2 - sum(self._widths) - 2)
         longest = max((text.cells(cells.name(branch.function)) for branch in opened), default=0)
-        self._deepest = max(4, (width - max(26, min(width // 2, longest))) // self._indent)
-        self._blank = " " * (self._own_width + self._wait_width + 2 + self._calls_width + 2)
+        self._deepest = max(4, (self._room - max(26, min(self._room // 2, longest))) // self._indent)
 
     def _opened(self) -> list[Branch]:
         found: list[Branch] = []
@@ -450,10 +443,8 @@ class _TreeWriter:
 
     def write(self) -> None:
         """Write the heading, the branches, and the rest of each."""
-        width = self._time_width
-        head = f"  {'total %':>7}{'total  ':>{width}}{'own  ' if self._own_width else '':>{self._own_width}}"
-        head += f"{'waiting  ' if self._waits else '':>{self._wait_width}}  {'calls':>{self._calls_width}}  function"
-        self._paper.line((head, "quiet"))
+        heads = ["total %", "total  ", *["own  "] * self._own, *["waiting  "] * self._waits, "calls"]
+        self._paper.line((f"  {''.join(self._padded(heads))}  function", "quiet"))
         for item, indent in shown_items(self._tree, self._limits):
             if isinstance(item, Rest):
                 self._write_rest(item, indent)
@@ -462,37 +453,28 @@ class _TreeWriter:
             else:
                 self._write_branch(item, indent)
 
-    def _total(self, branch: Branch) -> str:
-        return self._amount(branch.total_ns, branch.total_error_ns)
+    def _numbers(self, branch: Branch) -> list[str]:
+        """Return the cells of a branch: the total and its share, own time and waiting if they are shown, the calls."""
+        own = [self._amount(branch.own_ns, branch.own_error_ns)] if self._own else []
+        large = branch.wait_ns > LEAST * self._tree.notable_ns
+        waiting = text.aligned(text.duration(branch.wait_ns, self._paper.signs)) if large else ""
+        count = text.calls(branch.calls, branch.lower_bound, self._paper.signs) if branch.calls else ""
+        return [*self._total(branch), *own, *[waiting] * self._waits, count]
 
-    def _own(self, branch: Branch) -> str:
-        if not self._own_width:
-            return ""
-        return self._amount(branch.own_ns, branch.own_error_ns)
+    def _total(self, branch: Branch) -> list[str]:
+        share = text.share(branch.total_ns, branch.total_error_ns, self._tree.whole_ns)
+        return [share, self._amount(branch.total_ns, branch.total_error_ns)]
 
     def _amount(self, value: float, error: float = 0.0) -> str:
         return text.aligned(text.amount(value, error, self._paper.signs, self._tree.times))
 
-    def _waiting(self, branch: Branch) -> str:
-        """Return the waiting within the total as a column, or "" if there is no such column."""
-        if not self._waits:
-            return ""
-        large = branch.wait_ns > LEAST * self._tree.notable_ns
-        time = text.aligned(text.duration(branch.wait_ns, self._paper.signs)) if large else ""
-        return text.right(time, self._wait_width)
-
-    def _head(self, branch: Branch) -> str:
-        share = text.share(branch.total_ns, branch.total_error_ns, self._tree.whole_ns)
-        return f"{share:>7}{text.right(self._total(branch), self._time_width)}"
-
-    def _count(self, branch: Branch) -> str:
-        return text.calls(branch.calls, branch.lower_bound, self._paper.signs) if branch.calls else ""
+    def _padded(self, cells: list[str]) -> list[str]:
+        """Return the cells in the widths of their columns; those that are missing are blank."""
+        return [text.right(cell, width) for cell, width in zip_longest(cells, self._widths, fillvalue="")]
 
     def _write_branch(self, branch: Branch, indent: int) -> None:
         signs = self._paper.signs
-        head = self._head(branch)
-        own = text.right(self._own(branch), self._own_width) + self._waiting(branch)
-        count = "  " + text.right(self._count(branch), self._calls_width) + "  "
+        share, total, *own, count = self._padded(self._numbers(branch))
         style = "hot" if branch.hot else "name"
         mark = (signs.hot + " ", "hot") if branch.hot else ("  ", "")
         extra = f" ({branch.levels:,} deep)" if branch.levels > 1 else ""
@@ -504,9 +486,8 @@ class _TreeWriter:
             if branch.inside
             else name_spans(self._cells, branch.function, max(8, room - len(extra)), style)
         )
-        self._paper.line(
-            mark, (head, "strong" if branch.hot else ""), (own, "time"), count, lead, *name, (extra, "quiet")
-        )
+        numbers = [(share + total, "strong" if branch.hot else ""), ("".join(own), "time"), f"{count}  "]
+        self._paper.line(mark, *numbers, lead, *name, (extra, "quiet"))
 
     def _fold_spans(self, branch: Branch, room: int, style: str) -> list[Span | str]:
         """Return the function that leads into a library, the number of folded paths, and the libraries if they fit.
@@ -531,27 +512,24 @@ class _TreeWriter:
     def _write_run(self, run: list[Branch], indent: int) -> None:
         signs = self._paper.signs
         hot = all(branch.hot for branch in run)
-        head = self._head(run[0])
+        share, total, *blank = self._padded(self._total(run[0]))
         modules = list(dict.fromkeys(self._cells.columns["module"][branch.function] or "?" for branch in run))
         lead, room = self._indented(indent)
         words = f"{signs.cut} {len(run):,} nested calls of {printable(', '.join(modules))}"
         if text.cells(words) > room:  # cutting keeps the end, where the modules are
             words = text.shorten(words, max(8, room), signs)
-        self._paper.line(
-            (signs.hot + " ", "hot") if hot else "  ", (head, "quiet"), self._blank, lead, (words, "quiet")
-        )
+        mark = (signs.hot + " ", "hot") if hot else "  "
+        self._paper.line(mark, (share + total, "quiet"), "".join(blank), "  ", lead, (words, "quiet"))
 
     def _write_rest(self, rest: Rest, indent: int) -> None:
-        time = self._amount(rest.total_ns)
         share = text.percent(rest.total_ns, self._tree.whole_ns)
-        head = f"  {share:>7}{text.right(time, self._time_width)}{self._blank}"
+        numbers = "".join(self._padded([share, self._amount(rest.total_ns)]))
         lead, _room = self._indented(indent)
-        self._paper.line((head, "quiet"), lead, (f"{self._paper.signs.cut} {rest.words}", "quiet"))
+        self._paper.line((f"  {numbers}  ", "quiet"), lead, (f"{self._paper.signs.cut} {rest.words}", "quiet"))
 
     def _indented(self, indent: int) -> tuple[str, int]:
         """Return the indentation of a name, or its level if that is too deep, and the width left after it."""
-        width = max(24, self._paper.width - self._head_width)
         lead = " " * (self._indent * indent)
         if indent > self._deepest:
             lead = " " * (self._indent * self._deepest - 2) + f"(level {indent + 1}) "
-        return lead, width - len(lead)
+        return lead, self._room - len(lead)
