@@ -90,16 +90,6 @@ class _Line:
     shape: int = 0
 
 
-@dataclass
-class _Shapes:
-    """Numbers for equal calls: equal keys have equal numbers."""
-
-    known: dict[Any, int] = field(default_factory=dict)
-
-    def of(self, key: Any) -> int:
-        return self.known.setdefault(key, len(self.known))
-
-
 def _folded(lines: list[_Line]) -> list[list[_Line]]:
     """Group lines into runs: each run is one round of a loop, and its lines have the number of rounds."""
     runs: list[list[_Line]] = []
@@ -125,12 +115,13 @@ def _folded(lines: list[_Line]) -> list[list[_Line]]:
 def _lines(rows: dict[int, CallRow]) -> list[list[_Line]]:
     """Return the calls of one stream as folded lines, starting with those without a caller. rows: by row number."""
     below: dict[int, list[_Line]] = {}
-    shapes = _Shapes()
+    shapes: dict[Any, int] = {}  # numbers of equal calls
     for number in sorted(rows, reverse=True):  # callees come after their callers
         row = rows[number]
         runs = _folded(below.pop(number, [])[::-1])
         called = tuple((tuple(line.shape for line in run), run[0].number > 1) for run in runs)
-        shape = shapes.of((row.function, int(row.flags) & ~int(CallFlags.UNSURE), called))
+        key = (row.function, int(row.flags) & ~int(CallFlags.UNSURE), called)
+        shape = shapes.setdefault(key, len(shapes))
         line = _Line(row, busy_ns=row.end_ns - row.start_ns, below=runs, shape=shape)
         below.setdefault(row.parent if row.parent in rows else -1, []).append(line)
     return _folded(below.pop(-1, [])[::-1])
