@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import io
 
-from seismo.report.paper import Paper, Span
+from seismo.report.paper import Paper
 from seismo.report.words import Signs
 
 WIDTH = 100
@@ -32,8 +32,6 @@ LOOKS = {
 class HtmlPaper(Paper):
     """A paper that writes HTML and escapes all text from the program."""
 
-    plain = False
-
     def __init__(self, width: int = WIDTH) -> None:
         self._written = io.StringIO()
         super().__init__(self._written, width, Signs())
@@ -43,11 +41,7 @@ class HtmlPaper(Paper):
         """Return the written report as a <pre> element."""
         return f'<pre style="{_FRAME}">{self._written.getvalue()}</pre>'
 
-    def line(self, *spans: Span | str) -> None:
-        """Write one line."""
-        pieces = [(span, "") if isinstance(span, str) else span for span in spans]
-        marked = [
-            f'<span style="{LOOKS[style]}">{html.escape(text)}</span>' if LOOKS.get(style) else html.escape(text)
-            for text, style in pieces
-        ]
-        self.stream.write("".join(marked).rstrip() + "\n")
+    def styled(self, text: str, style: str) -> str:
+        """Return the text as HTML in the look of the style."""
+        shown = html.escape(text)
+        return f'<span style="{LOOKS[style]}">{shown}</span>' if style in LOOKS else shown

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Self, TextIO
 
 from seismo.escape import wants_colour
-from seismo.report.colours import styled
+from seismo.report import colours
 from seismo.report.words import NARROWEST, WIDEST, Signs, number_of, width_of
 
 ROOMY = 100  # columns of a terminal; from here on tables show more than the usual columns
@@ -21,7 +21,6 @@ Span = tuple[str, str]  # text, and the name of a style in colours.STYLES, or ""
 class Paper:
     """A paper for plain text on any stream. `width`: its columns. `signs`: the characters it can encode."""
 
-    plain = True  # no colour, so characters must carry what colour would show
     # The options that show more rows of a table, and of a table that can be shown in full.
     more, more_all = "--limit N", "--limit N, --all"
 
@@ -31,9 +30,17 @@ class Paper:
         self.signs = signs or Signs.of(stream)
 
     def line(self, *spans: Span | str) -> None:
-        """Write one line."""
-        text = "".join(span if isinstance(span, str) else span[0] for span in spans)
-        self.stream.write(text.rstrip() + "\n")
+        """Write one line, without blanks at its end."""
+        pieces = [(span, "") if isinstance(span, str) else span for span in spans]
+        while pieces and not pieces[-1][0].rstrip():
+            pieces.pop()
+        if pieces:
+            pieces[-1] = (pieces[-1][0].rstrip(), pieces[-1][1])
+        self.stream.write("".join(self.styled(text, style) for text, style in pieces) + "\n")
+
+    def styled(self, text: str, style: str) -> str:  # noqa: ARG002
+        """Return the text as this paper shows the style."""
+        return text
 
     def asked_by(self, limit: str) -> Self:
         """Name the option that raises the number of rows, and return this paper."""
@@ -54,16 +61,9 @@ class Paper:
 class ColourPaper(Paper):
     """A paper for a terminal, or for text shown on one."""
 
-    plain = False
-
-    def line(self, *spans: Span | str) -> None:
-        """Write one line in its colours."""
-        pieces = [(span, "") if isinstance(span, str) else span for span in spans]
-        while pieces and not pieces[-1][0].rstrip():
-            pieces.pop()
-        if pieces:
-            pieces[-1] = (pieces[-1][0].rstrip(), pieces[-1][1])
-        self.stream.write("".join(styled(text, style) for text, style in pieces) + "\n")
+    def styled(self, text: str, style: str) -> str:
+        """Return the text in the colours of the style."""
+        return colours.styled(text, style)
 
 
 def paper_for(stream: TextIO, color: str = "auto") -> Paper:
