@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from seismo.errors import FormatError, missing_folder
 from seismo.escape import printable
+from seismo.model.replaced_file import replaced
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -81,14 +82,9 @@ def drawn_in_parts(title: str, name: str, data: str, more: Iterable[tuple[str, s
 
 def save(path: str, content: str | Iterable[str]) -> None:
     """Write a page, whole or not at all. content: the page or its pieces. Raises FormatError if writing fails."""
-    part = f"{path}.{os.getpid()}.part"
     try:
-        with open(part, "w", encoding="utf-8", newline="\n") as file:
-            file.writelines([content] if isinstance(content, str) else content)
-        os.replace(part, path)
+        with replaced(path) as file:
+            file.writelines(piece.encode() for piece in ([content] if isinstance(content, str) else content))
     except OSError as error:
         hint = "name a file in it, such as report.html" if os.path.isdir(path) else missing_folder(path)
         raise FormatError(f"the page cannot be written: {error.strerror or error}", path, hint) from None
-    finally:
-        if os.path.exists(part):
-            os.unlink(part)
