@@ -6,15 +6,17 @@ decide independently (MC/DC), and the reason for anything unknown.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING
 
 from seismo.escape import printable
-from seismo.report.words import Signs, beginning, number_of
+from seismo.report.words import beginning, number_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from seismo.coverage.conditions import Decision, Operand
+    from seismo.coverage.coverage_report import CoverageReport
+    from seismo.report.paper import Paper
 
 INDEPENDENCE = {"shown": "MC/DC shown", "refuted": "MC/DC missing", "unknown": "MC/DC unknown"}
 
@@ -39,31 +41,26 @@ def total_text(decisions: Sequence[Decision]) -> str:
     return f"{seen:,} of {number_of(needed, 'outcome')} in {number_of(len(decisions), 'decision')} seen"
 
 
-def lines_of(decisions: Sequence[Decision], width: int, signs: Signs, everything: bool = False) -> Iterator[str]:
-    """Yield the lines of one file's report. `everything`: include decisions with nothing missing."""
-    for decision in decisions:
-        if decision.seen == decision.needed and not everything:
-            continue
-        yield beginning(f"{decision.line:>6}  {decision.kind}: {printable(decision.text)}", width, signs)
-        for operand in decision.operands:
-            facts = "constant" if operand.constant else seen_text(operand, decision.exact)
-            if len(decision.operands) > 1 and not operand.constant:
-                facts += f"; {INDEPENDENCE[operand.independence]}"
-            note = f" ({operand.note})" if operand.note and not operand.constant else ""
-            yield beginning(f"          {printable(operand.text)}: {facts}{note}", width, signs)
-
-
-def write(
-    files: Sequence[tuple[str, Sequence[Decision]]], stream: TextIO, width: int, signs: Signs, everything: bool = False
-) -> None:
-    """Write the report of all files (path, its decisions) to a stream. Files without decisions are left out."""
-    every = [decision for _, decisions in files for decision in decisions]
+def write_conditions(paper: Paper, report: CoverageReport, everything: bool) -> None:
+    """Write the report of all files with decisions. everything: include decisions with nothing missing."""
+    every = [decision for file in report.files for decision in file.conditions]
     if not every:
-        stream.write("No conditions: the recording has no branches (--branch; Python 3.12 or later).\n")
+        paper.line("No conditions: the recording has no branches (--branch; Python 3.12 or later).")
         return
-    for path, decisions in files:
-        if not decisions:
-            continue
-        stream.write(f"{printable(path)}  {total_text(decisions)}\n")
-        stream.writelines(line + "\n" for line in lines_of(decisions, width, signs, everything))
-    stream.write(f"total  {total_text(every)}\n")
+    for file in report.files:
+        if file.conditions:
+            paper.line(f"{printable(file.path)}  {total_text(file.conditions)}")
+        for decision in file.conditions:
+            if decision.seen < decision.needed or everything:
+                _write_decision(paper, decision)
+    paper.line(f"total  {total_text(every)}")
+
+
+def _write_decision(paper: Paper, decision: Decision) -> None:
+    paper.line(beginning(f"{decision.line:>6}  {decision.kind}: {printable(decision.text)}", paper.width, paper.signs))
+    for operand in decision.operands:
+        facts = "constant" if operand.constant else seen_text(operand, decision.exact)
+        if len(decision.operands) > 1 and not operand.constant:
+            facts += f"; {INDEPENDENCE[operand.independence]}"
+        note = f" ({operand.note})" if operand.note and not operand.constant else ""
+        paper.line(beginning(f"          {printable(operand.text)}: {facts}{note}", paper.width, paper.signs))

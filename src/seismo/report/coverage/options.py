@@ -101,6 +101,7 @@ def _in_contexts(settings: Settings, recording: Recording, globs: Sequence[str])
 def write(paper: Paper, recording: Recording, options: Options) -> int:
     """Write the report. Return 1 if a check fails, else 0."""
     from seismo.coverage.analysis import analyze
+    from seismo.report.coverage.conditions import write_conditions
     from seismo.report.coverage.story import View
     from seismo.report.coverage.text import write_line, write_report
 
@@ -112,7 +113,7 @@ def write(paper: Paper, recording: Recording, options: Options) -> int:
         write_line(paper, report, options.line, None if options.all else 40)
         return 0
     if options.conditions:
-        _conditions(paper, report, options.all)
+        write_conditions(paper, report, options.all)
     else:
         view = View.of(settings)
         view.minor = options.all
@@ -152,13 +153,6 @@ def _verdict(paper: Paper, report: CoverageReport, settings: Settings) -> int:
     paper.line()
     write_verdict(paper, report.totals, settings)
     return int(too_little(report.totals, settings.fail_under, settings.precision))
-
-
-def _conditions(paper: Paper, report: CoverageReport, everything: bool) -> None:
-    from seismo.report.coverage.conditions import write
-
-    files = [(file.path, file.conditions) for file in report.files]
-    write(files, paper.stream, paper.width, paper.signs, everything)
 
 
 def _changes(paper: Paper, recording: Recording, settings: Settings, since: str, fail_under: float | None) -> int:

@@ -63,7 +63,8 @@ def total_text(totals: Percentages, precision: int = 0) -> str:
 
 def missing_text(file: FileCoverage) -> str:
     """Return the missing lines and branches: `12-15, 20->25, 33->exit`. Branches at missing lines are not repeated."""
-    items = [(first, f"{first}-{last}" if last > first else str(first)) for first, last in _ranges(file)]
+    runs = ranges(file.missing, file.statements)
+    items = [(first, f"{first}-{last}" if last > first else str(first)) for first, last in runs]
     missing = set(file.missing)
     items += [
         (line, f"{line}->{to if to > 0 else 'exit'}")
@@ -71,10 +72,6 @@ def missing_text(file: FileCoverage) -> str:
         if line not in missing and to not in missing
     ]
     return ", ".join(words for _, words in sorted(items))
-
-
-def _ranges(file: FileCoverage) -> list[tuple[int, int]]:
-    return ranges(file.missing, file.statements)
 
 
 def nothing_text(report: CoverageReport) -> str:
@@ -167,7 +164,6 @@ def chosen(files: Sequence[FileCoverage], view: View) -> list[FileCoverage]:
         for file in files
         if not (view.skip_covered and file.numbers.statements and file.numbers.percent == 100)
         and not (view.skip_empty and not file.numbers.statements)
-        and not (view.skip_covered and view.skip_empty and not file.numbers.statements)
     ]
     turned, name = view.sort.startswith("-"), view.sort.lstrip("-") or "name"
     if name not in ORDERS:

@@ -88,23 +88,18 @@ def write_end(
     paper.flush()
 
 
-def _verdict(totals: Percentages, settings: Settings) -> str:
-    from seismo.coverage.percentages import threshold_precision, too_little
-
-    if not totals.files:
-        return f"there is nothing to report, and {settings.fail_under:g} % are wanted"
-    fails = too_little(totals, settings.fail_under, settings.precision)
-    digits = threshold_precision(settings.fail_under, settings.precision)
-    has, wants = percent_text(totals.percent, digits), f"{settings.fail_under:g}"
-    return f"coverage of {has} % is {'less than' if fails else 'at least'} the {wants} % that are wanted"
-
-
 def write_verdict(paper: Paper, totals: Percentages, settings: Settings) -> None:
     """Write whether the total reaches the threshold."""
-    from seismo.coverage.percentages import too_little
+    from seismo.coverage.percentages import threshold_precision, too_little
 
     fails = too_little(totals, settings.fail_under, settings.precision)
-    paper.line((_verdict(totals, settings), "bad" if fails else "good"))
+    has = percent_text(totals.percent, threshold_precision(settings.fail_under, settings.precision))
+    words = (
+        f"coverage of {has} % is {'less than' if fails else 'at least'} the {settings.fail_under:g} % that are wanted"
+    )
+    if not totals.files:
+        words = f"there is nothing to report, and {settings.fail_under:g} % are wanted"
+    paper.line((words, "bad" if fails else "good"))
 
 
 def write_problems(paper: Paper, report: CoverageReport, limit: int = PROBLEMS, minor: bool = False) -> None:
@@ -121,7 +116,7 @@ def write_problems(paper: Paper, report: CoverageReport, limit: int = PROBLEMS, 
 
 def _write_wrapped(paper: Paper, sentence: str, style: str = "") -> None:
     for index, line in enumerate(wrapped(sentence, paper.width - 6)):
-        paper.line(("      " if index else "") + line if not style else (("      " if index else "") + line, style))
+        paper.line((("      " if index else "") + line, style))
 
 
 # ---- The table. ----
