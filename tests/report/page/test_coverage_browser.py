@@ -17,7 +17,7 @@ from seismo.coverage.percentages import percent_text
 from seismo.coverage.settings import Settings
 from seismo.errors import FormatError
 from seismo.model import Builder
-from seismo.report.coverage.page import write_coverage
+from seismo.report.coverage.page import write_by_settings
 from seismo.report.coverage.story import View
 from seismo.report.coverage.text import write_table
 from seismo.report.paper import Paper
@@ -85,8 +85,12 @@ def report(tmp_path, monkeypatch):
 
 @pytest.fixture
 def show(showing):
-    """Opens the page of a report: show(report, **of write_coverage and of Shown)."""
-    return showing(lambda path, report, **options: Path(write_coverage(report, path.with_suffix(""), **options)))
+    """Opens the page of a report: show(report, **of Settings and of Shown)."""
+
+    def write(path, report, **settings):
+        return Path(write_by_settings(report, Settings(**settings), path.with_suffix("")))
+
+    return showing(write)
 
 
 def files(shown):
@@ -234,7 +238,7 @@ def test_percentages_are_rounded_as_in_the_report(show, tmp_path, monkeypatch):
 @pytest.mark.parametrize(("size", "scheme"), [((1280, 720), "light"), ((390, 844), "dark")], ids=["wide", "phone"])
 def test_every_size_and_light(show, report, scheme, size):
     report.problems.append(Problem("lib/gone.py", "it is <gone>"))
-    shown = show(report, scheme=scheme, size=size, title=f"Coverage {HOSTILE}")
+    shown = show(report, scheme=scheme, size=size, html_title=f"Coverage {HOSTILE}")
     assert violations(shown) == []
     opened(shown, "app.py")
     shown.page.locator("button.contexts").first.click()
@@ -251,7 +255,7 @@ def test_hostile_names_and_sources_are_text(show, tmp_path, monkeypatch):
     report = analyzed(tmp_path, {name: ("x = 1\n", {1: 1})}, contexts=[(HOSTILE, [1])])
     report.files[0].source_lines[:] = [f"x = 1  # {HOSTILE}", "\x00\x1b]0;x\x07", "\ud800", "y" * 100_000]
     report.problems.append(Problem(HOSTILE, HOSTILE))
-    shown = show(report, title=HOSTILE)
+    shown = show(report, html_title=HOSTILE)
     opened(shown, "alert")
     assert shown.page.locator("img").count() == 0
     assert shown.page.locator("script").count() == 3, "the script, the data, the data of the file"
@@ -313,7 +317,7 @@ def test_covered_files_may_be_left_out(show, report):
 
 
 def test_the_folder_has_one_page_and_says_that_it_is_made(report, tmp_path):
-    index = write_coverage(report, tmp_path / "html")
+    index = write_by_settings(report, Settings(), tmp_path / "html")
     names = sorted(path.name for path in (tmp_path / "html").iterdir())
     assert names == [".gitignore", "index.html"]
     assert str(index).endswith("index.html")
@@ -326,7 +330,7 @@ def test_the_folder_has_one_page_and_says_that_it_is_made(report, tmp_path):
 def test_a_folder_that_cannot_be_is_an_error(report, tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(FormatError, match="cannot be made"):
-        write_coverage(report, tmp_path / "file" / "html")
+        write_by_settings(report, Settings(), tmp_path / "file" / "html")
 
 
 def test_report_writes_the_page(report, tmp_path, capsys):

@@ -13,7 +13,7 @@ from seismo.coverage.settings import Settings
 from seismo.errors import FormatError
 from seismo.model import Builder
 from seismo.report.calls.page import write_calls
-from seismo.report.coverage.page import write_coverage
+from seismo.report.coverage.page import write_by_settings
 from seismo.report.lines.page import write_lines
 from seismo.report.objects.page import write_objects
 from seismo.report.page.document import MARK, save
@@ -33,8 +33,8 @@ def recording(recorder):
 
 
 def coverage(path):
-    report = analysis.analyze(recording("coverage"), Settings(folder=str(path.parent)))
-    return write_coverage(report, path.parent / "html", title=HOSTILE)
+    settings = Settings(folder=str(path.parent), html_title=HOSTILE)
+    return write_by_settings(analysis.analyze(recording("coverage"), settings), settings, path.parent / "html")
 
 
 PAGES = {

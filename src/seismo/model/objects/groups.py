@@ -59,21 +59,6 @@ class Lifetimes:
         """The number of objects whose lifetime is known."""
         return sum(self.buckets)
 
-    def percentile(self, percent: float) -> tuple[int, int] | None:
-        """Return the range that contains this percentile of the lifetimes, or None if no lifetime is known."""
-        wanted = self.count * percent / 100
-        seen = 0
-        for bucket, count in enumerate(self.buckets):
-            seen += count
-            if count and seen >= wanted:
-                return bucket_range(bucket)
-        return None
-
-    @property
-    def median(self) -> tuple[int, int] | None:
-        """The 50th percentile."""
-        return self.percentile(50)
-
     def up_to(self, bucket: int) -> int:
         """Return the number of objects with lifetimes up to and including the bucket."""
         return sum(self.buckets[: bucket + 1])
@@ -130,25 +115,6 @@ class ObjectGroup:
     def short_share(self) -> float:
         """The share of short-lived objects among those born, 0 to 1."""
         return min(1.0, self.short / self.born) if self.born else 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class ObjectTotals:
-    """The totals of a recording. `before`: died, but born before it began; `unseen`: died unobserved."""
-
-    types: int
-    born: int
-    died: int
-    died_by_gc: int
-    live: int
-    before: int
-    unseen: int
-    resurrected: int
-    bytes: int
-    at_least: bool
-    bytes_live: int
-    live_at_least: bool
-    approximate: bool
 
 
 class Sizes(NamedTuple):
@@ -286,17 +252,17 @@ def by_path(recording: Recording) -> list[ObjectGroup]:
     )
 
 
-def totals(recording: Recording) -> ObjectTotals:
-    """Return the totals of all objects of the recording."""
+def totals(recording: Recording) -> ObjectGroup:
+    """Return all objects of the recording as one group; the lifetimes are left out."""
     total = _Sum()
-    types = list(recording.types)
-    for row in types:
+    for row in recording.types:
         total.add(row, row, TYPE_ESTIMATED, TYPE_AT_MOST)
-    found: dict[str, Any] = {name: getattr(total.group, name, 0) for name in ObjectTotals.__dataclass_fields__}
-    found["types"] = len({row.full_name for row in types})
-    found["before"] = sum(row.before for row in types)
-    found["resurrected"] = sum(row.resurrected for row in types)
-    return ObjectTotals(**found)
+    return total.group
+
+
+def types_in(recording: Recording) -> int:
+    """Return the number of types; those of one name are one."""
+    return len({row.full_name for row in recording.types})
 
 
 def _grouped(

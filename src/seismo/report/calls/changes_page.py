@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from seismo.model import DiffRow, Recording
-    from seismo.report.calls.paths import Columns
     from seismo.report.kind import Sides
+    from seismo.report.page.payload import Columns
 
 _SIGNS = words.Signs()
 _BOTH, _NEW, _GONE, _SOMETIMES = "both", "new", "gone", "sometimes"
@@ -41,12 +41,6 @@ def write_changes_page(sides: Sides, path: str | os.PathLike[str], files: tuple[
 def changes_page(sides: Sides, files: tuple[list[str], list[str]]) -> str:
     """Return the page as text."""
     title = " → ".join(", ".join(os.path.basename(file) for file in side[:3]) for side in files)
-    head, columns = changes_data(sides)
-    return drawn(title or "Changes", "diff", packed({**head, "title": shown(title)}, columns))
-
-
-def changes_data(sides: Sides) -> tuple[dict[str, object], Columns]:
-    """Return the head of the page's data and its columns."""
     old, new = sides
     found = difference(old, new)
     rows = found.rows
@@ -78,7 +72,7 @@ def changes_data(sides: Sides) -> tuple[dict[str, object], Columns]:
     columns["f.significant"] = counts([int(row.significant) for row in rows])
     columns["f.bound"] = counts([int(row.bound) for row in rows])
     columns["f.library"] = counts([*_libraries([*old, *new], numbers), 0])
-    return head, columns
+    return drawn(title or "Changes", "diff", packed({**head, "title": shown(title)}, columns))
 
 
 def _plain(cells: list[str]) -> list[str]:
@@ -168,11 +162,4 @@ class _Union:
         weights = [summed(column, self.parents) for column in (*self._calls, *self._owns)]
         threads = [0] * len(self.parents)
         paths = Paths(self.parents, self._functions, threads, values, weights, functions)
-        columns = paths.columns("t.")
-        for name in ("calls_old", "calls_new"):  # single precision has too few digits for counts
-            if f"t.{name}" in columns:
-                column = values[name]
-                extra = list(values).index(name)
-                picked = (column[node] if node >= 0 else paths.extra[-1 - node][extra] for node in paths.order)
-                columns[f"t.{name}"] = doubles(picked)
-        return paths, columns
+        return paths, paths.columns("t.", precise=("calls_old", "calls_new"))

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from seismo.model import Recording
-    from seismo.report.calls.paths import Columns
+    from seismo.report.page.payload import Columns
     from seismo.report.shown_functions import Modules
 
 # Owners of functions, in the order of the legend.

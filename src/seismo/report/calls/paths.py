@@ -16,14 +16,13 @@ from array import array
 from typing import TYPE_CHECKING, Any
 
 from seismo.report.calls.page_selection import COMMON, without
-from seismo.report.page.payload import counts, singles
+from seismo.report.page.payload import counts, doubles, singles
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from seismo.model import Recording
-
-    Columns = dict[str, tuple[str, array[Any]]]
+    from seismo.report.page.payload import Columns
 
 MOST = 200_000
 # Values that already include what is below a path.
@@ -171,14 +170,14 @@ class Paths:
         self.depths.append(depth)
         self.functions.append(self._smaller)
 
-    def columns(self, prefix: str) -> Columns:
-        """Return the columns of the page. prefix: of their names."""
+    def columns(self, prefix: str, precise: Collection[str] = ()) -> Columns:
+        """Return the columns of the page. prefix: of their names. precise: those of which seven digits are too few."""
         columns: Columns = {f"{prefix}depth": counts(self.depths), f"{prefix}function": counts(self.functions)}
         for at, (name, values) in enumerate(self._values.items()):
             picked = [values[node] if node >= 0 else self.extra[-1 - node][at] for node in self.order]
             if any(picked):
-                whole = isinstance(values[0], int)
-                columns[prefix + name] = counts(picked) if whole else singles(picked)
+                form = counts if isinstance(values[0], int) else doubles if name in precise else singles
+                columns[prefix + name] = form(picked)
         return columns
 
     def __len__(self) -> int:

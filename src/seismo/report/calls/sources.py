@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from seismo.model import Recording
     from seismo.report.calls.page_selection import Chosen
-    from seismo.report.calls.paths import Columns
+    from seismo.report.page.payload import Columns
 
 MOST = 300  # most functions
 LONGEST = 250  # most lines of one function

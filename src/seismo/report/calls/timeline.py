@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from seismo.model import ProcessRow, Recording, Table
     from seismo.model.trace.calls import CallRow
     from seismo.report.calls.page_selection import Chosen
-    from seismo.report.calls.paths import Columns
+    from seismo.report.page.payload import Columns
 
 MOST_CALLS = 500_000  # in a page: some megabytes
 MOST_EVENTS = 20_000

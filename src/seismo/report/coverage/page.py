@@ -20,8 +20,7 @@ from seismo.coverage.percentages import runs
 from seismo.errors import FormatError
 from seismo.report.coverage.story import missing_text
 from seismo.report.page.document import drawn_in_parts, save
-from seismo.report.page.payload import counts, packed, shown
-from seismo.report.page.sources import safe
+from seismo.report.page.payload import counts, packed, shown, shown_lines
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,60 +34,37 @@ MORE = 8
 _NAME = 300  # most characters of the name of a context
 
 
-def write_coverage(
-    report: CoverageReport,
-    folder: str | os.PathLike[str],
-    *,
-    title: str = "Coverage report",
-    precision: int = 0,
-    skip_covered: bool = False,
-    skip_empty: bool = False,
-    facts: Sequence[tuple[str, str]] = (),
+def write_by_settings(
+    report: CoverageReport, settings: Settings, folder: str | os.PathLike[str], facts: Sequence[tuple[str, str]] = ()
 ) -> str:
     """Write the page into a folder, which is created if missing, and return the page's path.
 
-    precision: decimals of percentages. skip_covered, skip_empty: count fully covered files, or those without
-    statements, in the totals only. facts: those above the numbers. Raises FormatError if the page cannot be written.
+    coverage.py's settings for HTML reports decide on the title and on the files to leave out, which count in the totals
+    all the same; those for all reports are their defaults. facts: those above the numbers. Raises FormatError if the
+    page cannot be written.
     """
     target = os.fspath(folder)
     try:
         os.makedirs(target, exist_ok=True)
     except OSError as error:
         raise FormatError(f"the folder cannot be made: {error.strerror or error}", where=target) from None
+    covered = settings.skip_covered if settings.html_skip_covered is None else settings.html_skip_covered
+    empty = settings.skip_empty if settings.html_skip_empty is None else settings.html_skip_empty
     files = [
         file
         for file in report.files
-        if not (skip_covered and file.statements and _is_whole(file)) and not (skip_empty and not file.statements)
+        if not (covered and file.statements and _is_whole(file)) and not (empty and not file.statements)
     ]
     index = os.path.join(target, INDEX)
-    head = index_data(report, files, title, precision, facts)
+    head = index_data(report, files, settings, facts)
     numbered = progress.over("writing files", enumerate(files), len(files))
     parts = ((f"file-{number}", file_data(file)) for number, file in numbered)
-    caption = f"{title}: {report.totals.percent_text(precision)}%"
+    caption = f"{settings.html_title}: {report.totals.percent_text(settings.precision)}%"
     save(index, drawn_in_parts(caption, "coverage", head, parts))
     ignore = os.path.join(target, ".gitignore")
     if not os.path.exists(ignore):
         save(ignore, "# Made by seismo.\n*\n")
     return index
-
-
-def write_by_settings(
-    report: CoverageReport, settings: Settings, folder: str | os.PathLike[str], facts: Sequence[tuple[str, str]] = ()
-) -> str:
-    """Write the page by coverage.py's settings for HTML reports; those for all reports are their defaults."""
-
-    def either(html: bool | None, otherwise: bool) -> bool:
-        return otherwise if html is None else html
-
-    return write_coverage(
-        report,
-        folder,
-        title=settings.html_title,
-        precision=settings.precision,
-        skip_covered=either(settings.html_skip_covered, settings.skip_covered),
-        skip_empty=either(settings.html_skip_empty, settings.skip_empty),
-        facts=facts,
-    )
 
 
 def _is_whole(file: FileCoverage) -> bool:
@@ -99,15 +75,15 @@ def _is_whole(file: FileCoverage) -> bool:
 
 
 def index_data(
-    report: CoverageReport, files: Sequence[FileCoverage], title: str, precision: int, facts: Sequence[tuple[str, str]]
+    report: CoverageReport, files: Sequence[FileCoverage], settings: Settings, facts: Sequence[tuple[str, str]]
 ) -> str:
     """Return the totals, the problems, and the numbers of the files, packed."""
     totals = report.totals
     numbers = [file.numbers for file in files]
     head = {
         "kind": "coverage",
-        "title": shown(title),
-        "precision": precision,
+        "title": shown(settings.html_title),
+        "precision": settings.precision,
         "branch": report.branch or any(file.has_branches for file in files),
         "facts": [[label, shown(sentence, 2_000)] for label, sentence in facts],
         "below": shown(common_folder(files)),
@@ -145,7 +121,7 @@ def file_data(file: FileCoverage) -> str:
         untaken.setdefault(arc[0], []).append(arc)
     marks = _marks(file, untaken)
     sets = _ContextSets(file)
-    lines = safe(file.source_lines)
+    lines = shown_lines(file.source_lines)
     size = max([len(lines), *marks]) if marks else len(lines)
     hits = file.hits or {}
     numbers = range(1, size + 1)

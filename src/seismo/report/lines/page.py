@@ -13,21 +13,19 @@ from typing import TYPE_CHECKING, Any
 from seismo.report import facts, words
 from seismo.report.lines.timed_source import PYTHON, TimedFile, TimedFunction, TimedProgram, timed_program
 from seismo.report.page.document import drawn, save
-from seismo.report.page.payload import counts, doubles, packed, shown
-from seismo.report.page.sources import Room
+from seismo.report.page.payload import counts, doubles, packed, shown, shown_lines
 from seismo.report.waiting import ELAPSED, reasons
 
 if TYPE_CHECKING:
-    from array import array
     from collections.abc import Sequence
 
     from seismo.model import Recording
     from seismo.model.table import LineRow
-
-    Columns = dict[str, tuple[str, array[Any]]]
+    from seismo.report.page.payload import Columns
 
 TIMES = ("cpu", "wait", "wall")
 _VALUES = ("own_ns", "own_error_ns", "inner_ns", "inner_error_ns", "total_ns", "total_error_ns")
+ROOM = 6_000_000  # most characters of the sources of a page; deflated, about a sixth
 _INSTRUCTION = 120  # most characters of an instruction's text
 
 
@@ -39,24 +37,17 @@ def write_lines(recording: Recording, path: str | os.PathLike[str], *, title: st
 def lines_page(recording: Recording, title: str = "", times: str = ELAPSED) -> str:
     """Return the page as text."""
     title = title or facts.command_line(recording) or "Lines"
-    head, columns = lines_data(recording, times)
-    return drawn(title, "lines", packed({**head, "title": shown(title)}, columns))
-
-
-def lines_data(recording: Recording, times: str = ELAPSED) -> tuple[dict[str, object], Columns]:
-    """Return the head of the page's data and its columns."""
     program = timed_program(recording.timed(times))
     chosen = bool(facts.filter_words(recording))
     files = sorted(program.files, key=lambda file: bool(file.library) and not chosen)
-    functions = [one for file in files for function in file.functions for one in function.all()]
+    functions = [one for file in files for one in file.all()]
     there = [one for one in TIMES if one == times or program.known]
-    room = Room()
     head: dict[str, object] = {
         "kind": "lines",
         "times": times,
         "there": there,
         "facts": [[label, shown(sentence, 2_000)] for label, sentence in facts.header(recording, words.Signs())],
-        "files": [_file(file, room, chosen) for file in files],
+        "files": _files(files, chosen),
         "modules": [shown(one.module) for one in functions],
         "names": [shown(one.qualname) for one in functions],
         "places": [shown(words.location(one.file, one.line)) for one in functions],
@@ -65,7 +56,7 @@ def lines_data(recording: Recording, times: str = ELAPSED) -> tuple[dict[str, ob
     for one in there:
         columns |= _times(one, _rows(recording.timed(one).lines, recording), functions)
     columns |= _line_columns(program, functions, head)
-    return head, columns
+    return drawn(title, "lines", packed({**head, "title": shown(title)}, columns))
 
 
 def _rows(table: Any, recording: Recording) -> Sequence[LineRow]:
@@ -87,20 +78,27 @@ def _times(times: str, rows: Sequence[LineRow], functions: Sequence[TimedFunctio
     return columns
 
 
-def _file(file: TimedFile, room: Room, chosen: bool) -> dict[str, object]:
-    return {
-        "name": shown(file.name),
-        "path": shown(file.path or file.name),
-        "whose": "" if chosen else file.library,
-        "problem": shown(file.source.problem),
-        "lines": room.take(file.source.lines),
-    }
+def _files(files: Sequence[TimedFile], chosen: bool) -> list[dict[str, object]]:
+    """Return the files, those with most of the time with their sources as long as there is room for them."""
+    room = ROOM
+    found: list[dict[str, object]] = []
+    for file in files:
+        lines = shown_lines(file.source.lines) if sum(map(len, file.source.lines)) <= room else None
+        room -= sum(map(len, lines or ()))
+        found.append(
+            {
+                "name": shown(file.name),
+                "path": shown(file.path or file.name),
+                "whose": "" if chosen else file.library,
+                "problem": shown(file.source.problem),
+                "lines": lines,
+            }
+        )
+    return found
 
 
 def _function_columns(files: Sequence[TimedFile], functions: Sequence[TimedFunction]) -> Columns:
-    number_of = {
-        one.id: number for number, file in enumerate(files) for function in file.functions for one in function.all()
-    }
+    number_of = {one.id: number for number, file in enumerate(files) for one in file.all()}
     return {
         "f.file": counts(number_of[one.id] for one in functions),
         "f.line": counts(max(0, one.line) for one in functions),

@@ -170,7 +170,7 @@ def _lines(program: TimedProgram, view: LinesView, hidden: str, cells: LineCells
     notable = any(line.wait_ns >= program.notable_ns for line in shown)
     names = [name for name in OF_LINES if notable or name not in ("waiting", "why")]
     headings, texts = made(of_times(view.times), names, cells, shown)
-    files = {one.id: of for of in program.files for function in of.functions for one in function.all()}
+    files = {one.id: of for of in program.files for one in of.all()}
     largest = key(shown[0]) if shown else 0.0
     rows = []
     for place, (line, numbers) in enumerate(zip(shown, texts, strict=True)):
@@ -209,7 +209,7 @@ def _place(line: TimedLine, key: Callable[[TimedLine], float]) -> tuple[float, i
 
 def functions_by_own(program: TimedProgram) -> list[TimedFunction]:
     """Return all functions by the own time of their lines."""
-    functions = [one for file in program.files for function in file.functions for one in function.all()]
+    functions = [one for file in program.files for one in file.all()]
     return sorted(
         functions, key=lambda one: (-text.rank(one.own_ns, one.own_error_ns), one.qualname, one.file, one.line)
     )
@@ -219,7 +219,7 @@ def _functions(program: TimedProgram, view: LinesView, cells: LineCells) -> Sect
     functions = functions_by_own(program)
     shown = functions[: view.limit]
     headings, texts = made(of_times(view.times), OF_FUNCTIONS, cells, shown)
-    paths = {one.id: file.path for file in program.files for function in file.functions for one in function.all()}
+    paths = {one.id: file.path for file in program.files for one in file.all()}
     rows = []
     for place, (function, numbers) in enumerate(zip(shown, texts, strict=True)):
         data = {

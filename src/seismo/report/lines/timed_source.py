@@ -110,6 +110,11 @@ class TimedFile:
         """Return the own time of all its lines, in ns."""
         return sum(function.whole_ns for function in self.functions)
 
+    def all(self) -> Iterator[TimedFunction]:
+        """Yield its functions, with the small ones nested in them."""
+        for function in self.functions:
+            yield from function.all()
+
 
 @dataclass
 class TimedProgram:
@@ -136,7 +141,7 @@ class TimedProgram:
     def own_files(self) -> TimedProgram:
         """Return the program without libraries' files; whole_ns stays the same."""
         files = [file for file in self.files if not file.library]
-        ids = {one.id for file in files for function in file.functions for one in function.all()}
+        ids = {one.id for file in files for one in file.all()}
         lines = [line for line in self.lines if line.function.id in ids]
         return TimedProgram(files, lines, self.whole_ns, self.elsewhere_ns, self.times, self.known)
 

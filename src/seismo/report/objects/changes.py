@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from seismo.escape import printable
 from seismo.model.difference import sure_change
 from seismo.model.objects.difference import ObjectDiffRow, diff_objects
-from seismo.model.objects.groups import totals
+from seismo.model.objects.groups import totals, types_in
 from seismo.report import words as text
 from seismo.report.changes import growth, named, ranged
 from seismo.report.facts import command_line, incomplete, write_facts
@@ -76,7 +76,7 @@ def _described(side: Sequence[Recording]) -> str:
     program = command_line(side[0])
     words = f"{len(side):,} runs, " if len(side) > 1 else ""
     words += f"{ranged((min(born), max(born)))} born, {ranged((min(live), max(live)))} live at the end"
-    words += f", of {text.number_of(max(one.types for one in found), 'type')}"
+    words += f", of {text.number_of(max(map(types_in, side)), 'type')}"
     return words + (f": {program}" if program else "")
 
 

@@ -8,7 +8,7 @@ module makes the page's data; web/src draws it. The cells of the tables are the 
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from seismo.model.objects import groups as grouped
 from seismo.report import facts, words
@@ -20,13 +20,11 @@ from seismo.report.page.document import drawn, save
 from seismo.report.page.payload import counts, doubles, packed, shown
 
 if TYPE_CHECKING:
-    from array import array
     from collections.abc import Sequence
 
     from seismo.model import Recording
-    from seismo.model.objects.groups import ObjectGroup, ObjectTotals
-
-    Columns = dict[str, tuple[str, array[Any]]]
+    from seismo.model.objects.groups import ObjectGroup
+    from seismo.report.page.payload import Columns
 
 PARTS = 240  # parts of the timeline
 _CARDS = 12  # most types with a drawing of lifetimes
@@ -45,12 +43,6 @@ def write_objects(recording: Recording, path: str | os.PathLike[str], *, title: 
 def objects_page(recording: Recording, title: str = "") -> str:
     """Return the page as text."""
     title = title or facts.command_line(recording) or "Objects"
-    head, columns = objects_data(recording)
-    return drawn(title, "objects", packed({**head, "title": shown(title)}, columns))
-
-
-def objects_data(recording: Recording) -> tuple[dict[str, object], Columns]:
-    """Return the head of the page's data and its columns."""
     descriptions = ObjectWords(recording, _SIGNS)
     types = grouped.by_type(recording)
     timeline, columns = _timeline(recording)
@@ -64,11 +56,12 @@ def objects_data(recording: Recording) -> tuple[dict[str, object], Columns]:
         "tables": tables.described,
         "lives": _lives(types),
         "held": _held(descriptions),
+        "title": shown(title),
     }
-    return head, columns
+    return drawn(title, "objects", packed(head, columns))
 
 
-def _tiles(recording: Recording, totals: ObjectTotals) -> list[tuple[str, str]]:
+def _tiles(recording: Recording, totals: ObjectGroup) -> list[tuple[str, str]]:
     """Return the numbers of all objects together."""
     about = _SIGNS.about if totals.approximate else ""
     most, exact = object_facts.peak(recording)
@@ -85,7 +78,7 @@ def _tiles(recording: Recording, totals: ObjectTotals) -> list[tuple[str, str]]:
         ("peak", ("" if exact else _SIGNS.at_least) + words.count(most)),
         ("bytes born", size(totals.bytes, totals.at_least)),
         ("bytes live", size(totals.bytes_live, totals.live_at_least)),
-        ("types", words.count(totals.types)),
+        ("types", words.count(grouped.types_in(recording))),
     ]
 
 

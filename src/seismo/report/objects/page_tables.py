@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from seismo.model.objects import groups as grouped
 from seismo.model.objects import leaks as judged
+from seismo.model.objects.leaks import Leak
 from seismo.report import words
 from seismo.report.objects.columns import (
     ALIVE,
@@ -26,24 +27,56 @@ from seismo.report.objects.leak_descriptions import verdict_words
 from seismo.report.objects.libraries import others_in_words
 from seismo.report.objects.story import chain_of
 from seismo.report.page.payload import doubles, shown
+from seismo.report.tables import Column
 
 if TYPE_CHECKING:
-    from array import array
     from collections.abc import Sequence
 
     from seismo.model.objects.groups import ObjectGroup
-    from seismo.model.objects.leaks import Leak
     from seismo.report.objects.group_descriptions import ObjectWords
-    from seismo.report.tables import Column
-
-    Row = tuple[str, str, float]  # a cell: the text, its style, and the number to sort by
+    from seismo.report.page.payload import Columns as Sorted
+    from seismo.report.tables import Columns
 
 ROWS = 500  # most rows of a table
 _FUNCTIONS = 8  # most functions of a call path
-_DEAD = {
-    "inside": ("born inside", IN_CALLS["inside"]),
-    "escaped": ("escaped", IN_CALLS["escaped"]),
-    "each": ("born a call", IN_CALLS["each"]),
+
+
+def _named(name: str, head: str) -> Column:
+    """Return a column of what was born in the calls, under another heading."""
+    column = IN_CALLS[name]
+    return Column(head, column.cell, column.about, column.value)
+
+
+def _of_group(column: Column) -> Column:
+    """Return a column of a group for leaks."""
+    value = column.value
+    return Column(
+        column.head,
+        lambda cells, leak: column.cell(cells, leak.group),
+        column.about,
+        (lambda cells, leak: value(cells, leak.group)) if value else None,
+    )
+
+
+def _alarm(_: Cells, leak: Leak) -> float:
+    """Return the number by which verdicts are sorted: the more alarming, the larger."""
+    return -(judged.VERDICTS.index(leak.verdict) if leak.verdict in judged.VERDICTS else len(judged.VERDICTS))
+
+
+_INSIDE: Columns = {
+    "inside": _named("inside", "born inside"),
+    "escaped": _named("escaped", "escaped"),
+    "each": _named("each", "born a call"),
+}
+_LEFT: Columns = {
+    "verdict": Column(
+        "verdict",
+        lambda _, leak: verdict_words(leak)[1],
+        "what the pattern of survivors over the calls means",
+        _alarm,
+    ),
+    **LEAKS,
+    **{name: _of_group(column) for name, column in _INSIDE.items()},
 }
 
 
@@ -52,7 +85,7 @@ class Tables:
 
     def __init__(self, descriptions: ObjectWords, types: Sequence[ObjectGroup]) -> None:
         self.described: list[dict[str, object]] = []
-        self.columns: dict[str, tuple[str, array[Any]]] = {}
+        self.columns: Sorted = {}
         self._descriptions = descriptions
         self._cells = Cells(descriptions)
         recording = descriptions.recording
@@ -79,52 +112,62 @@ class Tables:
     def _groups(
         self, name: str, title: str, remark: str, groups: Sequence[ObjectGroup], columns: Sequence[str]
     ) -> None:
-        """Add a table of groups with columns of the report."""
-        kept = groups[:ROWS]
-        cells = {column: [self._cell(column, COLUMNS[column], group) for group in kept] for column in columns}
-        there = [one for one in columns if any(cell[0] for cell in cells[one])]
-        heads = [(one, COLUMNS[one].head, COLUMNS[one].about, False) for one in there]
-        rows = [[cells[one][number] for one in there] for number in range(len(kept))]
-        bar = "live" if name == "alive" else "born" if "born" in there else ""
-        self._add(name, title, remark, kept, heads, rows, len(groups) - len(kept), bar)
+        """Add a table of groups with those columns of the report that are not empty."""
+        there = {
+            one: COLUMNS[one]
+            for one in columns
+            if any(COLUMNS[one].cell(self._cells, group).strip() for group in groups[:ROWS])
+        }
+        self._add(name, title, remark, groups, there, "live" if name == "alive" else "born" if "born" in there else "")
 
-    def _cell(self, name: str, column: Column, about: Any) -> Row:
-        """Return the text of a cell, its style, and its sort key."""
-        value = column.value(self._cells, about) if column.value else ORDERS[name].key(about)
-        return column.cell(self._cells, about).strip(), "spark" if name == "over" else "", float(value)
-
-    def _add(
-        self,
-        name: str,
-        title: str,
-        remark: str,
-        groups: Sequence[ObjectGroup],
-        heads: Sequence[tuple[str, str, str, bool]],
-        rows: Sequence[Sequence[Row]],
-        left: int,
-        bar: str = "",
-    ) -> None:
+    def _leaks(self) -> None:
+        """Add the survivors of calls, and what the calls made of which nothing is left."""
         descriptions = self._descriptions
+        spans = judged.spans(descriptions.recording)
+        found = judged.leaks(descriptions.recording, descriptions.lines)
+        alive = {leak.group.rows for leak in found}
+        rest = [group for group in descriptions.lines if group.span_born and group.rows not in alive]
+        named = ", ".join(
+            f"{words.number_of(one.calls, 'call')} of {descriptions.function(one.function) or '?'}" for one in spans[:3]
+        )
+        born, died, live = (sum(getattr(one, figure) for one in spans) for figure in ("born", "died", "alive"))
+        remark = f"{named}: {born:,} born inside, {died:,} died inside, {live:,} alive at the end"
+        self._add("leaks", "What the calls left behind", remark, found, _LEFT)
+        if rest:
+            remark = f"nothing is left of what {words.number_of(len(rest), 'other line')} made in the calls"
+            self._add("dead", "Dead at the end", remark, rest, _INSIDE, "inside")
+
+    def _add(self, name: str, title: str, remark: str, found: Sequence[Any], columns: Columns, bar: str = "") -> None:
+        """Add a table of groups or leaks."""
+        kept = found[:ROWS]
+        groups = [one.group if isinstance(one, Leak) else one for one in kept]
         self.described.append(
             {
                 "id": name,
                 "title": title,
                 "remark": shown(remark, 1_000),
                 "heads": [
-                    {"name": one, "title": head, "about": about, "left": aside} for one, head, about, aside in heads
+                    {"name": one, "title": column.head, "about": column.about, "left": one in ("verdict", "over")}
+                    for one, column in columns.items()
                 ],
                 "names": [self._name(group, name) for group in groups],
-                "foreign": [int(bool(descriptions.libraries.of(group))) for group in groups],
-                "cells": [[cell[0] for cell in row] for row in rows],
+                "foreign": [int(bool(self._descriptions.libraries.of(group))) for group in groups],
+                "cells": [[column.cell(self._cells, one).strip() for column in columns.values()] for one in kept],
                 "looks": {
-                    str(number): [cell[1] for cell in row] for number, row in enumerate(rows) if any(c[1] for c in row)
+                    str(number): [
+                        verdict_words(leak)[2] if one == "verdict" else "spark" if one == "over" else ""
+                        for one in columns
+                    ]
+                    for number, leak in enumerate(kept)
+                    if isinstance(leak, Leak)
                 },
-                "left": max(0, left),
+                "left": len(found) - len(kept),
                 "bar": bar,
             }
         )
-        for number, head in enumerate(heads):
-            self.columns[f"{name}.{head[0]}"] = doubles([row[number][2] for row in rows])
+        for one, column in columns.items():
+            values = (column.value(self._cells, row) if column.value else ORDERS[one].key(row) for row in kept)
+            self.columns[f"{name}.{one}"] = doubles(map(float, values))
 
     def _name(self, group: ObjectGroup, table: str) -> list[str]:
         """Return the name of a row: the type, the place, and the text of the line or the call path."""
@@ -139,39 +182,3 @@ class Tables:
         if table == "paths":
             below = f" {descriptions.signs.arrow} ".join(descriptions.path(group)[-_FUNCTIONS:])
         return [shown(descriptions.types(group)), shown(place), shown(below)]
-
-    # ---- Survivors of calls. ----
-
-    def _leaks(self) -> None:
-        descriptions = self._descriptions
-        spans = judged.spans(descriptions.recording)
-        found = judged.leaks(descriptions.recording, descriptions.lines)
-        alive = {leak.group.rows for leak in found}
-        rest = [group for group in descriptions.lines if group.span_born and group.rows not in alive]
-        named = ", ".join(
-            f"{words.number_of(one.calls, 'call')} of {descriptions.function(one.function) or '?'}" for one in spans[:3]
-        )
-        born, died, live = (sum(getattr(one, figure) for one in spans) for figure in ("born", "died", "alive"))
-        remark = f"{named}: {born:,} born inside, {died:,} died inside, {live:,} alive at the end"
-        kept = found[:ROWS]
-        dead_heads = [(name, head, column.about, False) for name, (head, column) in _DEAD.items()]
-        heads = [("verdict", "verdict", "what the pattern of survivors over the calls means", True)]
-        heads += [(name, column.head, column.about, name == "over") for name, column in LEAKS.items()] + dead_heads
-        rows = [self._leak(leak) for leak in kept]
-        left = len(found) - len(kept)
-        groups = [one.group for one in kept]
-        self._add("leaks", "What the calls left behind", remark, groups, heads, rows, left)
-        if rest:
-            remark = f"nothing is left of what {words.number_of(len(rest), 'other line')} made in the calls"
-            dead = rest[:ROWS]
-            inside = [self._inside(group) for group in dead]
-            self._add("dead", "Dead at the end", remark, dead, dead_heads, inside, len(rest) - len(dead), "inside")
-
-    def _leak(self, leak: Leak) -> list[Row]:
-        _, verdict, look = verdict_words(leak)
-        order = judged.VERDICTS.index(leak.verdict) if leak.verdict in judged.VERDICTS else len(judged.VERDICTS)
-        cells = [self._cell(name, column, leak) for name, column in LEAKS.items()]
-        return [(verdict, look, -order), *cells, *self._inside(leak.group)]
-
-    def _inside(self, group: ObjectGroup) -> list[Row]:
-        return [self._cell(name, column, group) for name, (_, column) in _DEAD.items()]

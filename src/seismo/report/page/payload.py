@@ -19,7 +19,9 @@ from typing import TYPE_CHECKING, Any
 from seismo.escape import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
+
+    Columns = dict[str, tuple[str, array[Any]]]  # by name: the type and the numbers
 
 # Types of columns, and their codes for an array on this machine.
 CODES = {"u8": "B", "u16": "H", "u32": "I", "i32": "i", "f32": "f", "f64": "d"}
@@ -36,6 +38,13 @@ def shown(text: str, longest: int = LONGEST) -> str:
         return _shortened(printable(text), longest)
     text = printable(text)
     return text if len(text) <= longest else _shortened(text, longest)
+
+
+def shown_lines(lines: Sequence[str]) -> list[str]:
+    """Return the lines of a source for a page: tabs as blanks, nothing invisible, very long ones cut in the middle."""
+    if lines and not lines[-1]:
+        lines = lines[:-1]  # the empty text after the last line's end is no line
+    return [shown(line[: 4 * LONGEST].expandtabs()) for line in lines]
 
 
 def _shortened(text: str, longest: int) -> str:
@@ -66,7 +75,7 @@ def doubles(values: Iterable[float]) -> tuple[str, array[float]]:
     return "f64", array("d", values)
 
 
-def packed(head: Mapping[str, object], columns: Mapping[str, tuple[str, array[Any]]]) -> str:
+def packed(head: Mapping[str, object], columns: Columns) -> str:
     """Return the head and the columns as text. columns: (type, numbers) by name. The head's text must be escaped."""
     return base64.b64encode(zlib.compress(laid_out(head, columns), 9)).decode("ascii")
 
