@@ -92,7 +92,11 @@ def _settings(settings: Any) -> str:
         elif value is True or (value == 1 and name in options.SETTINGS and options.SETTINGS[name].is_flag):
             shown.append(word)
         else:
-            shown.append(" ".join(f"{word} {shell_word(_value(name, one))}" for one in _listed(value)))
+            shown.append(
+                " ".join(
+                    f"{word} {shell_word(_value(name, one))}" for one in (value if isinstance(value, list) else [value])
+                )
+            )
     return " ".join(shown)
 
 
@@ -101,10 +105,6 @@ def _value(name: str, value: Any) -> str:
     if isinstance(value, int) and name in ("flush_ms", "min_duration_ns"):
         return f"{value / 1000:g}" + ("us" if name == "min_duration_ns" else "")
     return value if isinstance(value, str) else json.dumps(value)
-
-
-def _listed(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else [value]
 
 
 def _waits(recording: Recording) -> list[str]:

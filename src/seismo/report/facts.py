@@ -218,13 +218,17 @@ def cuts(recording: Recording) -> list[str]:
 
 def _when(recording: Recording) -> str:
     starts = [start for start in recording.processes["start_ns"] if start > 0]
-    if not starts:
-        return ""
+    when = _moment(min(starts), "%Y-%m-%d %H:%M:%S") if starts else ""
+    return f"{when} UTC" if when else ""
+
+
+def _moment(unix_ns: int, form: str) -> str:
+    """Return a moment in UTC in a form of strftime, or "" if it is out of range: of a wrong clock or a damaged file."""
     from datetime import UTC, datetime
 
     try:
-        return f"{datetime.fromtimestamp(min(starts) / 1e9, UTC):%Y-%m-%d %H:%M:%S} UTC"
-    except (OverflowError, ValueError, OSError):  # a wrong clock or a damaged file
+        return datetime.fromtimestamp(unix_ns // 10**9, UTC).strftime(form)
+    except (OverflowError, ValueError, OSError):
         return ""
 
 
@@ -334,12 +338,8 @@ def incomplete(signs: Signs, *recordings: tuple[str, Recording]) -> list[tuple[s
 
 def _clock(ns: int) -> str:
     """Return a Unix time in ns as the time of the day, in tenths of a second, or "" if it is out of range."""
-    from datetime import UTC, datetime
-
-    try:
-        return f"{datetime.fromtimestamp(ns // 10**8 / 10, UTC):%H:%M:%S}.{ns // 10**8 % 10} UTC"
-    except (OverflowError, ValueError, OSError):
-        return ""
+    time = _moment(ns, "%H:%M:%S")
+    return f"{time}.{ns // 10**8 % 10} UTC" if time else ""
 
 
 def _since(recording: Recording, name: str, signs: Signs) -> str:

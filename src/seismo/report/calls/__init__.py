@@ -42,10 +42,10 @@ class Calls(Kind):
         if options.around:
             from seismo.report.calls.window import write_window
 
-            threads = chosen_threads(recording, options.thread) if options.thread else None
+            threads = chosen_threads(recording, options.thread) if options.thread else ()
             limit = sys.maxsize if options.all else options.limit
-            how = {"limit": limit, "depth": options.depth, "threads": threads}
-            write_window(paper, recording, options.around, options.window, **how)
+            shown = options.around, options.window
+            write_window(paper, recording, *shown, limit=limit, depth=options.depth, threads=threads)
             return 0
         write_report(paper, recording, view(options, self.order(options.sort or "own", "--sort"), recording))
         if not (options.tree or options.callers or options.callees):

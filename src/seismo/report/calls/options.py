@@ -117,18 +117,15 @@ def view(options: Options, order: str, recording: Recording) -> View:
     from seismo.report.calls.tree import Limits
     from seismo.report.shown_functions import chosen_modules
 
+    share = 0.0 if options.all else 0.001 if options.tree else 0.01
     limits = Limits(
-        lines=options.limit or (200 if options.tree else 40),
+        lines=None if options.all else options.limit or (200 if options.tree else 40),
         depth=options.depth,
+        share=share if options.min is None else options.min / 100,
+        fold=not options.all,
         libraries=options.libraries,
         imports=options.imports or options.all,
     )
-    if options.min is not None:
-        limits.share = options.min / 100
-    elif options.tree:
-        limits.share = 0.001
-    if options.all:
-        limits.lines, limits.share, limits.fold = None, (options.min or 0) / 100, False
     return View(
         order=order,
         limit=None if options.all and not options.limit else options.limit or 0,

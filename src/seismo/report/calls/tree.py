@@ -28,7 +28,7 @@ from __future__ import annotations
 import heapq
 import math
 from dataclasses import dataclass, field
-from itertools import count, zip_longest
+from itertools import count
 from typing import TYPE_CHECKING
 
 from seismo.escape import printable
@@ -470,7 +470,9 @@ class _TreeWriter:
 
     def _padded(self, cells: list[str]) -> list[str]:
         """Return the cells in the widths of their columns; those that are missing are blank."""
-        return [text.right(cell, width) for cell, width in zip_longest(cells, self._widths, fillvalue="")]
+        return [
+            text.right(cell, width) for cell, width in zip(cells + [""] * len(self._widths), self._widths, strict=False)
+        ]
 
     def _write_branch(self, branch: Branch, indent: int) -> None:
         signs = self._paper.signs
@@ -486,8 +488,8 @@ class _TreeWriter:
             if branch.inside
             else name_spans(self._cells, branch.function, max(8, room - len(extra)), style)
         )
-        numbers = [(share + total, "strong" if branch.hot else ""), ("".join(own), "time"), f"{count}  "]
-        self._paper.line(mark, *numbers, lead, *name, (extra, "quiet"))
+        numbers: list[Span | str] = [(share + total, "strong" if branch.hot else ""), ("".join(own), "time"), count]
+        self._paper.line(mark, *numbers, "  ", lead, *name, (extra, "quiet"))
 
     def _fold_spans(self, branch: Branch, room: int, style: str) -> list[Span | str]:
         """Return the function that leads into a library, the number of folded paths, and the libraries if they fit.

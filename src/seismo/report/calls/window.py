@@ -226,17 +226,26 @@ def _kept(rows: dict[int, CallRow], number: int) -> dict[int, CallRow]:
     return {row: rows[row] for row in kept}
 
 
-def write_window(paper: Paper, recording: Recording, around: str, span: str | None = None, **how: Any) -> None:
+def write_window(
+    paper: Paper,
+    recording: Recording,
+    around: str,
+    span: str | None = None,
+    *,
+    limit: int | None = None,
+    depth: int | None = None,
+    threads: Collection[int] = (),
+) -> None:
     """Write each thread's calls around a time (`1.2s`), or the last ones ("end"). span: by default 10 ms.
 
-    how: `limit` (lines of a thread), `depth`, `threads` (ids). Raises UsageError if the recording is no trace, or the
+    limit: lines of a thread. threads: ids, or empty for all. Raises UsageError if the recording is no trace, or the
     time is invalid or after its end.
     """
     calls = recording.calls
     if not calls:
         raise UsageError("this recording is not a trace", "--around", "to record one: seismo trace SCRIPT")
     if around == END:
-        windows, first = _last(recording, how.get("threads") or ()), FOREVER
+        windows, first = _last(recording, threads), FOREVER
         title = f"the last {LAST} calls of each thread"
     else:
         middle, width = nanoseconds(around, "--around"), nanoseconds(span, "--window") if span else SPAN_NS
@@ -248,13 +257,12 @@ def write_window(paper: Paper, recording: Recording, around: str, span: str | No
         title = f"from {first / 1e9:,.6f} s to {last / 1e9:,.6f} s"
     paper.line(title, (", times from the start of the process", "quiet"))
     for thread, rows in _streams(windows):
-        if how.get("threads") and thread not in how["threads"]:
+        if threads and thread not in threads:
             continue
         shown = _kept(rows, LAST) if around == END else rows
         paper.line()
         paper.line((thread_name(recording, thread), "strong"), (f"  {text.number_of(len(shown), 'call')}", "quiet"))
-        limit = how.get("limit") or (None if around == END else LINES)
-        writer = _Writer(paper, recording, first, limit, how.get("depth"))
+        writer = _Writer(paper, recording, first, limit or (None if around == END else LINES), depth)
         writer.write(_lines(shown))
         if writer.left_out:
             paper.line((f"and {text.number_of(writer.left_out, 'line')} more ({paper.more})", "quiet"))
