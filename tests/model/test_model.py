@@ -8,7 +8,6 @@ import pytest
 
 from seismo.errors import RecordingError
 from seismo.model import Builder, DiffRow, FunctionKey, FunctionRow, NodeRow, Recording, diff, merge, read
-from seismo.model.recording import SCHEMA
 
 
 def content(recording: Recording):
@@ -298,11 +297,3 @@ def test_diff_ranks_by_the_change_in_own_time():
     assert rows[0].own_change == 3 * 10**8
     assert rows[-1].significant is False
     assert [(row.calls_old, row.calls_new) for row in rows] == [(10, 11), (0, 2), (1, 0), (1, 1)]
-
-
-def test_a_core_of_another_version_is_named(monkeypatch):
-    """As after an update of the sources without building them."""
-    recording = Builder().build()
-    monkeypatch.setitem(SCHEMA, "losses", [column for column in SCHEMA["losses"] if column[0] != "detail"])
-    with pytest.raises(RecordingError, match=r"differ in version: a LossRow lacks detail"):
-        recording.losses  # noqa: B018

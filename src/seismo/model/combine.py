@@ -379,14 +379,6 @@ def _subtract_losses(later: Recording, earlier: Recording) -> Columns:
 # ---- combined ----
 
 
-class _Combined(Recording):
-    """A recording whose times were estimated before its nodes were summed."""
-
-    def __init__(self, source: Recording, tables: Tables, estimated: Columns) -> None:
-        super().__init__(tables, source._strings, source.meta, source.problems, source.times)
-        self.__dict__["_estimated"] = estimated  # presets the cached property
-
-
 def combined(recording: Recording, threads: Iterable[int] | None = None) -> Recording:
     """Overlay the trees of the chosen threads as one thread.
 
@@ -427,7 +419,9 @@ def combined(recording: Recording, threads: Iterable[int] | None = None) -> Reco
     losses = {**source._raw["losses"], "thread": ints([-1] * len(source._raw["losses"]["id"]))}
     tables = {**source._raw, **_one_thread(source), "nodes": table, "losses": losses}
     tables |= object_tables.with_nodes(object_tables.of_one_process(tables), to.tolist())
-    return _Combined(source, tables, times)
+    result = Recording(tables, source._strings, source.meta, source.problems, source.times)
+    result.__dict__["_estimated"] = times  # estimated before the nodes were summed: presets the cached property
+    return result
 
 
 def _one_thread(source: Recording) -> Tables:

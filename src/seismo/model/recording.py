@@ -308,8 +308,6 @@ class Recording:
             of_cpu: Mapping[str, memoryview] = columns if self.times == "cpu" else getattr(self.timed("cpu"), table)
             return of_cpu["own_ns"]
 
-        if "wait_ns" not in columns:
-            return {}  # _pick() reports it
         return {"own_running_ns": running, "own_waiting_ns": columns["wait_ns"]}
 
     def total_error(self, nodes: Sequence[int]) -> float:
@@ -481,16 +479,6 @@ class Recording:
 
 
 def _pick(row: Any, *sources: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the row type's columns, each from the last source that has it. Raise RecordingError if none has it.
-
-    The core returns every column of its schema for every file, so a missing column means a core of another version.
-    """
-    found = {name: source[name] for source in sources for name in row._fields if name in source}
-    missing = [name for name in row._fields if name not in found]
-    if missing:
-        raise RecordingError(
-            f"the native core and seismo's Python code differ in version: a {row.__name__} lacks {', '.join(missing)}",
-            _core.__file__,
-            "install or build seismo again",
-        )
+    """Return the row type's columns, each from the last source that has it."""
+    found = {name: value for source in sources for name, value in source.items()}
     return {name: found[name] for name in row._fields}

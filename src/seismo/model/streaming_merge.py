@@ -19,6 +19,7 @@ from __future__ import annotations
 import array
 import json
 from collections import Counter
+from dataclasses import dataclass, field
 from itertools import compress, groupby
 from typing import TYPE_CHECKING, Any
 
@@ -216,64 +217,56 @@ class _Plan:
                 out.table("context_hits", rows, ())
 
 
+@dataclass
 class _Own:
-    """The rows that belong to one recording each, by processes: nodes, and objects that refer to them."""
+    """The rows that belong to one recording each, by processes: nodes, and objects that refer to them.
 
-    def __init__(
-        self,
-        openers: Sequence[Opener],
-        plan: _Plan,
-        order: Sequence[int],
-        threads: Sequence[dict[int, int]],
-        processes: Sequence[dict[int, int]],
-        process_of: Sequence[int],
-    ) -> None:
-        """Initialize with the final function ids (`order`) and each recording's new thread and process ids.
+    order: the final function ids. threads, processes: each recording's new thread and process ids. process_of: the
+    process of each new thread.
+    """
 
-        `process_of` has the process of each new thread.
-        """
-        self._openers = openers
-        self._plan = plan
-        self._order = order
-        self._threads = threads
-        self._processes = processes
-        self._process_of = process_of
-        self._kept: dict[int, Recording] = {}
+    openers: Sequence[Opener]
+    plan: _Plan
+    order: Sequence[int]
+    threads: Sequence[dict[int, int]]
+    processes: Sequence[dict[int, int]]
+    process_of: Sequence[int]
+    kept: dict[int, Recording] = field(default_factory=dict)
 
     def write(self, out: TableWriter) -> None:
         """Write the rows in the order of the processes."""
         of: dict[int, int] = {}
-        for number, part in enumerate(self._plan.parts):
-            of |= dict.fromkeys((self._processes[number][old] for old in part._raw["processes"]["id"].tolist()), number)
+        for number, part in enumerate(self.plan.parts):
+            of |= dict.fromkeys((self.processes[number][old] for old in part._raw["processes"]["id"].tolist()), number)
         base = 0
         runs = [(number, set(run)) for number, run in groupby(sorted(of), key=of.__getitem__)]
         left = Counter(number for number, _ in runs)
         for number, processes in progress.over("writing recordings", runs, len(runs)):
             left[number] -= 1
             part = self._part(number, left[number] > 0)
-            functions = [self._order[i] for i in self._plan.numbers[number]]
+            functions = [self.order[i] for i in self.plan.numbers[number]]
             rows, chosen = self._nodes(part, number, functions, processes)
             rows["id"] = ints(range(base, base + len(chosen)))
             rows["parent"] = ints(parent + base if parent >= 0 else -1 for parent in rows["parent"].tolist())
             out.table("nodes", rows, ())
-            if number in self._plan.with_objects:
+            if number in self.plan.with_objects:
                 nodes = array.array("q", [ELSEWHERE]) * len(part._raw["nodes"]["id"])
                 for new, row in enumerate(chosen, base):
                     nodes[row] = new
-                maps = object_tables.Maps(functions, nodes, self._processes[number])
+                maps = object_tables.Maps(functions, nodes, self.processes[number])
                 texts = Texts()
-                tables = self._plan.objects.rows(part, maps, texts, processes)
+                tables = self.plan.objects.rows(part, maps, texts, processes)
                 for kind, table in tables.items():
                     out.table(kind, table, list(texts.index))
             base += len(chosen)
 
     def _part(self, number: int, again: bool) -> Recording:
         """Return a recording; `again` means that it will be needed once more."""
-        recording = self._kept.pop(number, None) or self._openers[number]()
+        recording = self.kept.pop(number, None) or self.openers[number]()
         if again:
-            self._kept[number] = recording  # newest last
-        while len(self._kept) > 1 and sum(map(self._plan.sizes.__getitem__, self._kept)) > _KEPT_BYTES:
-            del self._kept[next(iter(self._kept))]
+            self.kept[number] = recording  # newest last
+        while len(self.kept) > 1 and sum(map(self.plan.sizes.__getitem__, self.kept)) > _KEPT_BYTES:
+            del self.kept[next(iter(self.kept))]
         return recording
 
     def _nodes(
@@ -281,9 +274,9 @@ class _Own:
     ) -> tuple[Columns, list[int]]:
         """Return the nodes of these processes' threads, in thread order and numbered from 0, and their former rows."""
         nodes = dict(part._raw["nodes"])
-        of = [self._threads[number][thread] for thread in nodes["thread"].tolist()]
+        of = [self.threads[number][thread] for thread in nodes["thread"].tolist()]
         nodes["thread"] = ints(of)
         nodes["function"] = ints(map(functions.__getitem__, nodes["function"].tolist()))
-        rows = [row for row, thread in enumerate(of) if self._process_of[thread] in processes]
+        rows = [row for row, thread in enumerate(of) if self.process_of[thread] in processes]
         rows.sort(key=of.__getitem__)
         return with_rows({"nodes": nodes}, {"nodes": rows})["nodes"], rows

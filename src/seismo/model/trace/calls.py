@@ -229,14 +229,20 @@ class Calls:
         return [BlockRow(*block) for block in self._journal.blocks()] if self._journal else []
 
     @cached_property
+    def last_ns(self) -> dict[int, int]:
+        """The last known time of each thread with a journal."""
+        newest = {block.thread: block.time_ns for block in sorted(self.blocks, key=lambda block: block.time_ns)}
+        return {
+            thread: max([time, *self.window(time, thread=thread).calls["end_ns"]]) for thread, time in newest.items()
+        }
+
+    @cached_property
     def end_ns(self) -> int:
         """The end of the last thread or, if the program was killed, of the last known call."""
-        known = max([block.time_ns for block in self.blocks] + self._ends, default=0)
-        if self._pieces is not None and not self._pieces.finished:
-            last = {block.thread: block.time_ns for block in sorted(self.blocks, key=lambda block: block.time_ns)}
-            for thread, time in last.items():
-                known = max([known, *self.window(time, thread=thread).calls["end_ns"]])
-        return known
+        finished = self._pieces is None or self._pieces.finished
+        return max(
+            [*self._ends, *((block.time_ns for block in self.blocks) if finished else self.last_ns.values())], default=0
+        )
 
     def window(
         self,

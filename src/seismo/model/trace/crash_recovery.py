@@ -40,7 +40,7 @@ def recovered(recording: Recording) -> Recording:
     nodes = {**raw["nodes"]}
     for name, counted in zip(_COUNTED, (sums.calls, sums.resumes, sums.exceptions), strict=True):
         nodes[name] = ints(map(max, nodes[name].tolist(), counted.tolist()))
-    last = _last(recording)
+    last = calls.last_ns
     flushed = max(calls._ends, default=-1)
     end = max(last.values(), default=-1)
     tables: Tables = {**raw, "nodes": nodes}
@@ -55,13 +55,6 @@ def recovered(recording: Recording) -> Recording:
     made.problems = recording.problems
     made.calls.__dict__["sums"] = sums  # the journal is the same, so the sums are shared
     return made
-
-
-def _last(recording: Recording) -> dict[int, int]:
-    """Return the last known time of each thread with a journal, on the time scale of calls."""
-    calls = recording.calls
-    newest = {block.thread: block.time_ns for block in sorted(calls.blocks, key=lambda block: block.time_ns)}
-    return {thread: max([time, *calls.window(time, thread=thread).calls["end_ns"]]) for thread, time in newest.items()}
 
 
 def _add_times(recording: Recording, nodes: Columns, flushed: int) -> None:
