@@ -1,12 +1,13 @@
 """The baseline as a text file: what it holds comes back, merges line by line, and says where it is wrong."""
 
 import pytest
+from counts import exact
 from hypothesis import given
 from hypothesis import strategies as st
 from repositories import commit, git
 
 from seismo.check.baseline import read, read_text, text_of, write
-from seismo.check.measurement import Function, Measurement, Range, Stamp, exact
+from seismo.check.measurement import Function, Measurement, Range, Stamp
 from seismo.errors import CheckError
 
 NAMES = st.text(max_size=12)

@@ -1,11 +1,12 @@
 """Whom a change comes from, on measurements made by hand: the right function is named first."""
 
 import pytest
+from counts import exact
 
 from seismo.check.baseline import read_text, text_of
 from seismo.check.change_causes import suspects
 from seismo.check.compare import compare
-from seismo.check.measurement import Function, Measurement, exact
+from seismo.check.measurement import Function, Measurement
 from seismo.check.writers.wording import reason
 
 

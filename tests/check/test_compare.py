@@ -1,11 +1,12 @@
 """Two measurements held against limits: what is beyond, what is better, and what cannot be decided."""
 
 import pytest
+from counts import exact
 
 from seismo.check.change_causes import suspects
 from seismo.check.compare import EXACT, Bands, Verdict, compare
 from seismo.check.limits import parse_limit
-from seismo.check.measurement import ELSEWHERE, Function, Measurement, Range, Stamp, exact, over_runs
+from seismo.check.measurement import ELSEWHERE, Function, Measurement, Range, Stamp, over_runs
 from seismo.errors import UsageError
 
 

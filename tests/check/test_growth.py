@@ -3,10 +3,11 @@
 import math
 
 import pytest
+from counts import exact
 
 from seismo.check.cpu_time import CpuTimes
 from seismo.check.growth_by_size import became_worse, growths, parse_sizes
-from seismo.check.measurement import Function, Measurement, exact
+from seismo.check.measurement import Function, Measurement
 from seismo.errors import UsageError
 
 WORK = Function("app", "work", "app.py")

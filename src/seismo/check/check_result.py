@@ -85,14 +85,9 @@ def compared_and_confirmed(
     found = compare(_of(old), new.measurement(), limits, bands)
     if confirm and found.beyond:
         quantities = {finding.limit.quantity for finding in found.beyond}
-        kinds = [
-            kind
-            for kind, wanted in ((RUN_OF_BIRTHS, quantities & {*BORN}), (RUN_OF_CALLS, quantities - {*BORN}))
-            if wanted
-        ]
-        for kind in kinds:
+        for kind, wanted in ((RUN_OF_BIRTHS, quantities & {*BORN}), (RUN_OF_CALLS, quantities - {*BORN})):
             for side in (old, new):
-                if isinstance(side, CountedRuns):
+                if wanted and isinstance(side, CountedRuns):
                     side.again(kind)
         found = compare(_of(old), new.measurement(), limits, bands)
     return found

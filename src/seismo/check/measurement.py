@@ -42,14 +42,6 @@ Counts = dict[str, Range]
 Key = TypeVar("Key")
 
 
-def exact(**counts: int) -> Counts:
-    """Return the counts of one run by quantity. Raise ValueError for an unknown quantity."""
-    for name in counts:
-        if name not in QUANTITIES:
-            raise ValueError(f"{name!a} is not a quantity; there are {', '.join(QUANTITIES)}")
-    return {name: Range(number, number) for name, number in counts.items()}
-
-
 class Function(NamedTuple):
     """A function: its module, its qualified name and its file, relative to the project if it is inside.
 

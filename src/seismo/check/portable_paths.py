@@ -36,10 +36,8 @@ class PortablePaths:
     def _name(self, path: str) -> str:
         if not path.startswith("/"):
             return path
-        parts = path.split("/")
-        for folder in INSTALLED:
-            if folder in parts:
-                return "site-packages/" + "/".join(parts[len(parts) - parts[::-1].index(folder) :])
+        if inside := installed(path):
+            return f"site-packages/{inside}"
         for root in self._roots:
             if path.startswith(root):
                 return path[len(root) :]
@@ -51,6 +49,13 @@ class PortablePaths:
     def is_own(self, path: str) -> bool:
         """Return True if the file is the project's own: below the root, and not installed there."""
         return path.startswith(self._roots) and not self.name(path).startswith(("site-packages/", "lib/"))
+
+
+def installed(path: str) -> str:
+    """Return the path of a file below the folder of installed packages, or "" if it is not in one."""
+    parts = path.split("/")
+    folder = next((folder for folder in INSTALLED if folder in parts), "")
+    return "/".join(parts[len(parts) - parts[::-1].index(folder) :]) if folder else ""
 
 
 def is_import(path: str) -> bool:

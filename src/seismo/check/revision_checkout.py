@@ -12,12 +12,12 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from seismo.check.counted_runs import FailedError, Side, run
-from seismo.check.portable_paths import INSTALLED
+from seismo.check.portable_paths import INSTALLED, installed
 from seismo.errors import CheckError
 
 if TYPE_CHECKING:
@@ -30,19 +30,12 @@ EXTENSIONS = (".so", ".pyd")
 
 def root_of(folder: str) -> str:
     """Return the top of the git repository that contains the folder, or the folder itself if there is none."""
-    try:
-        return _git(folder, "rev-parse", "--show-toplevel")
-    except CheckError:
-        return folder
+    return _tried(folder, "rev-parse", "--show-toplevel") or folder
 
 
 def is_revision(folder: str, name: str) -> bool:
     """Return True if git resolves this name to a commit."""
-    try:
-        _git(folder, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
-    except CheckError:
-        return False
-    return True
+    return _tried(folder, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}") is not None
 
 
 @contextmanager
@@ -66,11 +59,9 @@ def checked_out(side: Side, revision: str, build: str = "") -> Iterator[tuple[Si
                 )
         yield old, remarks
     finally:
-        with suppress(CheckError):
-            _git(top, "worktree", "remove", "--force", there)
+        _tried(top, "worktree", "remove", "--force", there)
         shutil.rmtree(scratch, ignore_errors=True)
-        with suppress(CheckError):
-            _git(top, "worktree", "prune")
+        _tried(top, "worktree", "prune")
 
 
 def _moved(side: Side, top: str, there: str, revision: str) -> tuple[Side, list[str]]:
@@ -148,12 +139,8 @@ def _belongs_elsewhere(path: str, root: str, top: str) -> bool:
     real = os.path.realpath(top)
     if path.startswith((top + "/", real + "/")) and not _is_environment(path, real):
         return True
-    parts = path.split("/")
-    for folder in INSTALLED:
-        if folder in parts:
-            inside = parts[len(parts) - parts[::-1].index(folder) :]
-            return any(os.path.isfile(os.path.join(root, base, *inside)) for base in ("", "src"))
-    return False
+    inside = installed(path)
+    return bool(inside) and any(os.path.isfile(os.path.join(root, base, inside)) for base in ("", "src"))
 
 
 def extensions(top: str) -> list[str]:
@@ -170,15 +157,15 @@ def extensions(top: str) -> list[str]:
         found += [os.path.join(folder, name) for name in files if name.endswith(EXTENSIONS)]
         if len(found) > 3:
             break
-    return [path for path in found if not _is_kept(top, path)]
+    return [path for path in found if _tried(top, "ls-files", "--error-unmatch", "--", path) is None]
 
 
-def _is_kept(top: str, path: str) -> bool:
+def _tried(folder: str, *words: str) -> str | None:
+    """Return the output of git, or None if it fails."""
     try:
-        _git(top, "ls-files", "--error-unmatch", "--", path)
+        return _git(folder, *words)
     except CheckError:
-        return False
-    return True
+        return None
 
 
 def _git(folder: str, *words: str) -> str:

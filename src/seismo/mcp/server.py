@@ -24,7 +24,8 @@ INSTRUCTIONS = (
 READING = {
     "recordings": "List the recordings (.seismo) below a folder of the root, the newest first.",
     "report": "The whole story of a recording as Markdown, the most important first, in at most `max_lines` lines.",
-    "relatives": "Who calls a function and what it calls. function: `module:qualname`, or the qualname alone.",
+    "callers_and_callees": "Who calls a function and what it calls. function: `module:qualname`, or the qualname "
+    "alone.",
     "lines": "The lines of a function with hits and times, of a recording of lines or coverage.",
     "objects": "Objects by type and the line that made them, of a recording of objects; by: live, born, died, peak.",
     "diff": "What changed from one recording (old) to another (new) of the same program.",
@@ -37,7 +38,6 @@ RUNNING = {
     "check": "Compare what a program does with a revision or a baseline: the words of `seismo check`, such as "
     '["--against", "HEAD", "app.py"].',
 }
-NAMES = {"relatives": "callers_and_callees"}
 
 
 def make(folder: str, allow_run: bool) -> Any:
@@ -76,7 +76,7 @@ def make(folder: str, allow_run: bool) -> Any:
         for name, description in words.items():
             server.add_tool(
                 tool(getattr(answers, name)),
-                name=NAMES.get(name, name),
+                name=name,
                 description=description,
                 annotations=ToolAnnotations(read_only_hint=reads, open_world_hint=False),
                 structured_output=False,

@@ -165,7 +165,7 @@ class Tools:
         story = of(recording).story(recording, file, max(ROWS, min(max_lines, 1000)))
         return text_answer(markdown(story, min(max_lines, 1000)), kind=of(recording).what, file=file)
 
-    def relatives(self, file: str, function: str) -> dict[str, Any]:
+    def callers_and_callees(self, file: str, function: str) -> dict[str, Any]:
         """Return the callers and callees of a function, with calls and time."""
         with self._database([file]) as database:
             ids, named = self._function(database, function)
@@ -232,15 +232,9 @@ class Tools:
         most = max(1, min(limit, 1000))
         with self._database(files) as database:
             result = database.run(sql)
-            rows: list[dict[str, Any]] = []
-            more = False
-            for row in json_rows(result):
-                if len(rows) == most:
-                    more = True
-                    break
-                rows.append(dict(zip(result.columns, row, strict=True)))
-            lacks = self._lacks(database)
-            return answer(rows, "ask for fewer columns or rows", columns=result.columns, cut=more, **lacks)
+            rows = list(itertools.islice(json_rows(result), most + 1))
+            lacks, cut = self._lacks(database), len(rows) > most
+            return answer(rows[:most], "ask for fewer columns or rows", columns=result.columns, cut=cut, **lacks)
 
     # ---- running programs, if the server was started with --allow-run ----
 
@@ -314,5 +308,4 @@ class Tools:
 
 
 def _objects(database: Database, sql: str) -> list[dict[str, Any]]:
-    result = database.run(sql)
-    return [dict(zip(result.columns, row, strict=True)) for row in json_rows(result)]
+    return list(json_rows(database.run(sql)))

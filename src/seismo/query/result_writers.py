@@ -101,9 +101,9 @@ def write_json(stream: TextIO, result: Result) -> None:
     """Write an array of objects, one per line, in ASCII."""
     stream.write("[")
     first = True
-    for row in result.rows():
+    for row in json_rows(result):
         stream.write("\n" if first else ",\n")
-        stream.write(json.dumps(dict(zip(result.columns, map(_plain, row), strict=True)), default=str))
+        stream.write(json.dumps(row, default=str))
         first = False
     stream.write("]\n" if first else "\n]\n")
 
@@ -125,7 +125,7 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def json_rows(result: Result) -> Iterator[list[Any]]:
-    """Yield the rows as JSON values."""
+def json_rows(result: Result) -> Iterator[dict[str, Any]]:
+    """Yield the rows as JSON objects."""
     for row in result.rows():
-        yield [_plain(value) for value in row]
+        yield dict(zip(result.columns, map(_plain, row), strict=True))

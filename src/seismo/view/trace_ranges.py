@@ -7,12 +7,13 @@ only the function with the largest time in it, so these sums are estimates and a
 from __future__ import annotations
 
 import time
+from bisect import bisect_right
 from typing import TYPE_CHECKING, Any
 
 from seismo.model.enums import CallFlags
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
     from collections.abc import Set as AbstractSet
 
     from seismo.model import Recording, Table
@@ -71,12 +72,12 @@ def functions_of(recording: Recording, start_ns: int, end_ns: int, threads: Sequ
     paths = _Paths()
     estimated = False
     for thread in threads:
-        rows = _exact(recording, start_ns, end_ns, thread)
-        if rows is None:
+        window = recording.calls.window(start_ns, end_ns, thread=thread, limit=MOST_ROWS)
+        if window.more:
             estimated = True
             _add_overview(paths, recording, start_ns, end_ns, thread)
         else:
-            _add_rows(paths, rows, start_ns, end_ns)
+            _add_rows(paths, window.calls, start_ns, end_ns)
     return {
         "from": start_ns,
         "to": end_ns,
@@ -88,11 +89,6 @@ def functions_of(recording: Recording, start_ns: int, end_ns: int, threads: Sequ
         "total": paths.total,
         "own": [max(0, own) for own in paths.own],
     }
-
-
-def _exact(recording: Recording, start_ns: int, end_ns: int, thread: int) -> Table[CallRow] | None:
-    window = recording.calls.window(start_ns, end_ns, thread=thread, limit=MOST_ROWS)
-    return None if window.more else window.calls
 
 
 def _add_rows(paths: _Paths, rows: Table[CallRow], start_ns: int, end_ns: int) -> None:
@@ -108,8 +104,9 @@ def _add_overview(paths: _Paths, recording: Recording, start_ns: int, end_ns: in
     """Add the runs of an overview, each below the run one level up that was running when it began."""
     rows = recording.calls.overview(start_ns, end_ns, COLUMNS, [thread]).runs
     above: list[list[tuple[float, float, int]]] = []
-    for row in sorted(_runs(rows), key=lambda run: (run[0], run[1])):
-        depth, first, last, busy, function, calls = row
+    names = ("depth", "start_ns", "end_ns", "busy_ns", "function", "calls")
+    runs = zip(*(rows[name] for name in names), strict=True)
+    for depth, first, last, busy, function, calls in sorted(runs, key=lambda run: run[:2]):
         while len(above) <= depth:
             above.append([])
         parent = _running(above[depth - 1], first) if depth else -1
@@ -120,14 +117,7 @@ def _add_overview(paths: _Paths, recording: Recording, start_ns: int, end_ns: in
         above[depth].append((first, last, path))
 
 
-def _runs(rows: Any) -> Iterator[tuple[int, float, float, float, int, float]]:
-    names = ("depth", "start_ns", "end_ns", "busy_ns", "function", "calls")
-    return zip(*(rows[name] for name in names), strict=True)
-
-
 def _running(runs: list[tuple[float, float, int]], when: float) -> int:
-    from bisect import bisect_right
-
     at = bisect_right(runs, when, key=lambda run: run[0]) - 1
     return runs[at][2] if at >= 0 else -1
 
@@ -150,7 +140,9 @@ def next_call(recording: Recording, wanted: AbstractSet[int], start_ns: int, bac
             continue
         row = _nearest(window.calls, wanted, start_ns, back)
         if row is not None:
-            return {"row": _spot_of_call(row), "to": row.start_ns, "done": False}
+            bound = max(row.start_bound_ns, row.end_bound_ns)
+            spot = _spot(row, bound, row.end_ns - row.start_ns, 1)
+            return {"row": spot, "to": row.start_ns, "done": False}
         at = first if back else end
         step *= 2
     return {"row": None, "to": at, "done": not wanted or (at <= 0 if back else at >= last)}
@@ -165,10 +157,12 @@ def call_at(recording: Recording, thread: int, depth: int, when: int) -> dict[st
         start, end = max(0, when - reach), min(last, when + reach)
         runs = calls.overview(start, end, CALL_COLUMNS, [thread], (depth, depth + 1)).runs
         found = [run for run in runs if run.calls == 1 and run.start_ns <= when <= run.end_ns]
-        if found and not found[-1].flags & (CallFlags.BEFORE | CallFlags.AFTER):
-            return _spot_of_run(found[-1])
-        if start == 0 and end == last:
-            return _spot_of_run(found[-1]) if found else None
+        everything = start == 0 and end == last
+        if found and (everything or not found[-1].flags & (CallFlags.BEFORE | CallFlags.AFTER)):
+            run = found[-1]
+            return _spot(run, max(0, run.bound_ns), run.busy_ns, run.calls)
+        if everything:
+            return None
         reach *= 16
 
 
@@ -180,14 +174,6 @@ def _nearest(rows: Table[CallRow], wanted: AbstractSet[int], after: int, back: b
         if best is None or (row.start_ns > best.start_ns if back else row.start_ns < best.start_ns):
             best = row
     return best
-
-
-def _spot_of_run(run: RunRow) -> dict[str, Any]:
-    return _spot(run, max(0, run.bound_ns), run.busy_ns, run.calls)
-
-
-def _spot_of_call(call: CallRow) -> dict[str, Any]:
-    return _spot(call, max(call.start_bound_ns, call.end_bound_ns), call.end_ns - call.start_ns, 1)
 
 
 def _spot(row: CallRow | RunRow, bound: int, busy: int, calls: int) -> dict[str, Any]:
