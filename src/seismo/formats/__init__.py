@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING
 from seismo import model, progress
 from seismo.errors import FormatError, did_you_mean
 from seismo.formats import (
-    annotate,
     callgrind,
     chrome,
     cobertura,
@@ -74,7 +73,6 @@ FORMATS: tuple[Format, ...] = (
     coverage_json.FORMAT,
     lcov.FORMAT,
     cobertura.FORMAT,
-    annotate.FORMAT,
     seismo.FORMAT,
 )
 

@@ -2,7 +2,7 @@
 
 `types`, `objects`, `lifetimes`, `spans`, `survivors`, `holders`, `marks` and `timeline` are the model's tables. So that
 scripts need no joins, objects also have the names of their type, function, file and line, and types and objects have
-bytes. `leaks` lists objects left behind by the calls of spans. It follows from the other lists and is not read.
+bytes. `leaks` lists objects left behind by the calls of spans.
 """
 
 from __future__ import annotations
@@ -10,17 +10,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from seismo.formats.function_names import json_text
-from seismo.formats.json_rows import Row, truth, write_table
+from seismo.formats.json_rows import truth, write_table
 from seismo.model.enums import OBJECT_ESTIMATED, TYPE_ESTIMATED
-from seismo.model.objects.groups import LAST_BUCKET, sizes
+from seismo.model.objects.groups import sizes
 from seismo.model.objects.leaks import leaks
 from seismo.model.objects.rows import IN_BIRTHS, IN_NS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
     from seismo.formats.base import TextSink
-    from seismo.model import Builder, Recording
+    from seismo.model import Recording
 
 UNITS = {IN_BIRTHS: "births", IN_NS: "ns"}
 
@@ -84,87 +84,3 @@ def _write_leaks(out: TextSink, recording: Recording) -> None:
     columns["verdict"] = [leak.verdict for leak in found]
     names = (*_LEAKS, "bytes", "at_least", "parts", "objects", "verdict")
     write_table(out, "leaks", columns, names, {**_TRUTHS, "parts": json_text, "objects": json_text})
-
-
-class Maps:
-    """Maps from ids in the file to the model's ids, by list."""
-
-    def __init__(self, processes: dict[int, int], functions: dict[int, int], nodes: dict[int, int]) -> None:
-        self.processes = processes
-        self.functions = {**functions, -1: -1}
-        self.nodes = {**nodes, -1: -1}
-
-
-def read_objects(rows: Callable[[str], Iterable[Row]], builder: Builder, maps: Maps) -> None:
-    """Add the lists to a builder. Raise ValueError if a row violates the types or references of the schema."""
-    types = {
-        row.integer("id"): builder.type(
-            row.text("module"),
-            row.text("name"),
-            flags=row.count("flags"),
-            size=row.count("size"),
-            item_size=row.count("item_size"),
-            before=row.count("before"),
-            resurrected=row.count("resurrected"),
-            **{name: row.count(name) for name in _COUNTS},
-        )
-        for row in rows("types")
-    }
-    objects = {
-        row.integer("id"): builder.object(
-            row.id_in("type_id", types),
-            row.id_in("function", maps.functions),
-            row.integer("line"),
-            row.id_in("node", maps.nodes),
-            flags=row.count("flags"),
-            **{name: row.count(name) for name in (*_COUNTS, *_SPAN_COUNTS)},
-        )
-        for row in rows("objects")
-    }
-    _read_lifetimes(rows("lifetimes"), builder, objects)
-    spans = {
-        row.integer("id"): builder.object_span(
-            row.id_in("function", maps.functions),
-            process=row.id_in("process", maps.processes),
-            start_ns=row.integer("start_ns"),
-            end_ns=row.integer("end_ns"),
-            calls=row.number_of("calls"),
-            **{name: row.count(name) for name in ("first", "born", "died", "live")},
-        )
-        for row in rows("spans")
-    }
-    for row in rows("survivors"):
-        builder.object_survivor(row.id_in("span", spans), row.id_in("object", objects), row.count("count"))
-    _read_holders(rows("holders"), builder, objects)
-    for row in rows("marks"):
-        process = row.id_in("process", maps.processes)
-        builder.mark(row.text("name"), row.count("born"), row.integer("time_ns"), process=process)
-    for row in rows("timeline"):
-        builder.object_time(row.integer("time_ns"), row.count("born"), row.count("died"))
-
-
-def _read_lifetimes(rows: Iterable[Row], builder: Builder, objects: dict[int, int]) -> None:
-    units = {text: unit for unit, text in UNITS.items()}
-    for row in rows:
-        unit, bucket = units.get(row.text("unit")), row.count("bucket")
-        if unit is None or bucket > LAST_BUCKET:
-            raise ValueError(f"a lifetime is in an unknown unit or bucket: {row.text('unit')[:20]!r}, {bucket}")
-        builder.lifetime(row.id_in("object", objects), unit, bucket, row.count("count"))
-
-
-def _read_holders(rows: Iterable[Row], builder: Builder, objects: dict[int, int]) -> None:
-    holders = {-1: -1}
-    of: dict[int, int] = {}
-    for row in rows:
-        object_, parent = row.id_in("object", objects), row.id_in("parent", holders)
-        if of.get(parent, object_) != object_:
-            raise ValueError("a holder and the holder that it holds belong to different objects")
-        number = builder.holder(
-            object_,
-            parent,
-            row.text("holder"),
-            row.text("by"),
-            **{name: row.count(name) for name in ("flags", "count", "asked")},
-        )
-        holders[row.integer("id")] = number
-        of[number] = object_

@@ -23,11 +23,10 @@ from seismo.formats.coverage_base import (
     Arc,
     CoverageBuilder,
     count_in,
+    executed_files,
     field_path,
     field_text,
-    files_of,
     report_of,
-    resolved,
 )
 from seismo.recording_kinds import COVERAGE
 
@@ -46,7 +45,7 @@ def _write(recording: Recording, file: ByteSink) -> None:
     report = report_of(recording)
     arcs: dict[str, dict[Arc, int]] = {}
     if report.counts and report.branch:
-        arcs = {resolved(ran.path): ran.arcs for ran in files_of(recording)}
+        arcs = {path: ran.arcs for path, ran in executed_files(recording).items()}
     with TextSink(file) as out:
         for covered in sorted(report.files, key=lambda one: one.path):
             out.write(f"SF:{field_text(covered.path)}\n")
