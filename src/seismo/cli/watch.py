@@ -95,8 +95,8 @@ class _Run:
         """
         from seismo.sessions.watch import Watch
         from seismo.watching import end_summary, source_lines
-        from seismo.watching.actions import Actions
-        from seismo.watching.describe_match import Detail
+        from seismo.watching.actions import chosen
+        from seismo.watching.describe_match import DETAILS
         from seismo.watching.event_selection import EventSelection
         from seismo.watching.match_printer import Printer
 
@@ -120,8 +120,8 @@ class _Run:
                 limit=given.get("limit"),
                 script=program.full if program.kind == "script" and not program.importable else "",
             ),
-            Actions(_actions(given, self.action, bool(output))),
-            Detail(**{name: True for name in Detail.__slots__ if name in given}),
+            chosen(_actions(given, self.action, bool(output))),
+            {name for name in DETAILS if name in given},
             Printer(self.stream, json="json" in given, color=color),
             given.get("record"),
         )
