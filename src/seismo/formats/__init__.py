@@ -172,27 +172,23 @@ def write(
 
     Raise FormatError if the format is unknown or the target cannot be written.
     """
-    if isinstance(target, str | os.PathLike) and os.fspath(target) != "-":
-        path = os.fspath(target)
-        chosen = by_name(format) if format else for_path(path, recording.kind, bool(recording.calls))
-        progress.begin(f"writing {chosen.name}")
-        recording = chosen.timed(recording, time)
+    path = os.fspath(target) if isinstance(target, str | os.PathLike) else "-"
+    if format is None and path == "-":
+        raise FormatError(
+            "the format is missing, and there is no file name that it follows from",
+            hint=f"name one of: {_known(recording.kind, bool(recording.calls))}",
+        )
+    chosen = by_name(format) if format else for_path(path, recording.kind, bool(recording.calls))
+    progress.begin(f"writing {chosen.name}")
+    recording = chosen.timed(recording, time)
+    if path != "-":
         with destination.into_path(path) as file:
             if path.lower().endswith(".json.gz"):
                 with gzip.GzipFile("", "wb", 6, file, 0) as packed:
                     chosen.write(recording, packed, weight)
             else:
                 chosen.write(recording, file, weight)
-        return
-    if format is None:
-        raise FormatError(
-            "the format is missing, and there is no file name that it follows from",
-            hint=f"name one of: {_known(recording.kind, bool(recording.calls))}",
-        )
-    chosen = by_name(format)
-    progress.begin(f"writing {chosen.name}")
-    recording = chosen.timed(recording, time)
-    if target is None or isinstance(target, str | os.PathLike):
+    elif target is None or isinstance(target, str | os.PathLike):
         chosen.write(recording, destination.into_stdout(chosen.binary, chosen.name), weight)
     else:
         chosen.write(recording, destination.into_file(target, chosen.binary, chosen.name), weight)
