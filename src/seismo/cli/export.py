@@ -29,7 +29,6 @@ from seismo.coverage.recorded_settings import for_recording
 from seismo.coverage.settings import rcfile_of
 from seismo.errors import UsageError
 from seismo.escape import shell_word
-from seismo.formats.coverage_base import problems_of, settings_of, write_with_settings
 from seismo.formats.destination import check_free
 from seismo.model.trace.call_filter import about_calls
 from seismo.model.trace.excerpt import cut_into
@@ -113,8 +112,12 @@ def run(args: Namespace) -> int:
         raise UsageError(
             f"{option} applies to recordings of coverage only", args.file, f"see: seismo info {shell_word(args.file)}"
         )
+    report = None
     if entry.needs_sources and entry.holds(recording.kind):
-        write_with_settings(recording, for_recording(recording, rcfile=rcfile))
+        from seismo.coverage.analysis import analyze
+
+        settings = for_recording(recording, rcfile=rcfile)
+        report = analyze(recording, settings)
     if args.output and args.output != "-":
         if entry.name == "seismo":
             args.output = path_of("-o", args.output)
@@ -125,13 +128,13 @@ def run(args: Namespace) -> int:
     recording = part
     if entry.holds(recording.kind):
         check_time(recording, args.time, args.file)
-    formats.write(recording, args.output, entry.name, args.weight or "", args.time)
+    formats.write(recording, args.output, entry.name, args.weight or "", args.time, report)
     _say_of_a_trace(recording, entry, args)
     if not entry.lists_losses:
         say_incomplete(recording, args.file)
-    if entry.needs_sources:
-        say_settings(settings_of(recording))
-        for problem in problems_of(recording):
+    if report is not None:
+        say_settings(settings)
+        for problem in report.main_problems:
             say(f"{problem.path}: {problem.text}")
     return 0
 

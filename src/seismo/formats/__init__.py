@@ -38,6 +38,7 @@ from seismo.formats.base import WEIGHTS, ByteSink, Format
 from seismo.model.recording import begins
 
 if TYPE_CHECKING:
+    from seismo.coverage.coverage_report import CoverageReport
     from seismo.model import Recording
 
 __all__ = [
@@ -161,6 +162,7 @@ def write(
     format: str | None = None,  # noqa: A002
     weight: str = "",
     time: str | None = None,
+    report: CoverageReport | None = None,
 ) -> None:
     """Write a recording in another tool's format.
 
@@ -169,6 +171,7 @@ def write(
     format: the name of a format; by default it follows from the path
     weight: the weight of stacks of objects, one of WEIGHTS
     time: the times of calls and lines to write: "wall" (elapsed, the default), "cpu" (running) or "wait"
+    report: of coverage, the recording compared with the sources; by default by the settings that it carries
 
     Raise FormatError if the format is unknown or the target cannot be written.
     """
@@ -185,13 +188,13 @@ def write(
         with destination.into_path(path) as file:
             if path.lower().endswith(".json.gz"):
                 with gzip.GzipFile("", "wb", 6, file, 0) as packed:
-                    chosen.write(recording, packed, weight)
+                    chosen.write(recording, packed, weight, report)
             else:
-                chosen.write(recording, file, weight)
+                chosen.write(recording, file, weight, report)
     elif target is None or isinstance(target, str | os.PathLike):
-        chosen.write(recording, destination.into_stdout(chosen.binary, chosen.name), weight)
+        chosen.write(recording, destination.into_stdout(chosen.binary, chosen.name), weight, report)
     else:
-        chosen.write(recording, destination.into_file(target, chosen.binary, chosen.name), weight)
+        chosen.write(recording, destination.into_file(target, chosen.binary, chosen.name), weight, report)
 
 
 def read(path: str | os.PathLike[str], format: str | None = None) -> Recording:  # noqa: A002

@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import re
 from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary
 
 from seismo.coverage.executed_lines import ExecutedFiles, ExecutedLines
 from seismo.errors import FormatError
@@ -23,8 +22,7 @@ from seismo.recording_kinds import COVERAGE
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from seismo.coverage.coverage_report import CoverageReport, Problem
-    from seismo.coverage.settings import Settings
+    from seismo.coverage.coverage_report import CoverageReport
 
 Arc = tuple[int, int]
 
@@ -42,45 +40,21 @@ def executed_files(recording: Recording) -> dict[str, ExecutedLines]:
     return {path: files[path] for path in sorted(files)}
 
 
-_reports: WeakKeyDictionary[Recording, tuple[Settings, CoverageReport]] = WeakKeyDictionary()
+def report_of(recording: Recording, report: CoverageReport | None = None) -> CoverageReport:
+    """Return the report, by default that by the settings which the recording carries.
 
+    Raise FormatError with the first reason if none of the sources can be used.
+    """
+    from seismo.coverage.analysis import analyze
+    from seismo.coverage.recorded_settings import for_recording
 
-def settings_of(recording: Recording) -> Settings:
-    """Return the settings for the export of the recording: see `write_with_settings`."""
-    return _joined(recording)[0]
-
-
-def report_of(recording: Recording) -> CoverageReport:
-    """Return the recording joined with its sources. Raise FormatError with the first reason if none can be used."""
-    report = _joined(recording)[1]
-    problems = problems_of(recording)
-    if problems and not report.files:
-        first = problems[0]
+    report = report or analyze(recording, for_recording(recording))
+    if report.main_problems and not report.files:
+        first = report.main_problems[0]
         raise FormatError(
             f"none of the sources can be used: {first.text}", first.path, "restore the sources in the recorded folder"
         )
     return report
-
-
-def problems_of(recording: Recording) -> list[Problem]:
-    """Return the problems with the sources, without minor ones."""
-    return [problem for problem in _joined(recording)[1].problems if not problem.minor]
-
-
-def write_with_settings(recording: Recording, settings: Settings, report: CoverageReport | None = None) -> None:
-    """Set the settings for exports of the recording. report: its report by these settings, if known."""
-    from seismo.coverage.analysis import analyze
-
-    _reports[recording] = settings, report or analyze(recording, settings)
-
-
-def _joined(recording: Recording) -> tuple[Settings, CoverageReport]:
-    """Return the recording's settings and report, computed once, because a writer needs them several times."""
-    if recording not in _reports:
-        from seismo.coverage.recorded_settings import for_recording
-
-        write_with_settings(recording, for_recording(recording))
-    return _reports[recording]
 
 
 class CoverageBuilder:

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterable
 
+    from seismo.coverage.coverage_report import CoverageReport
     from seismo.coverage.executed_lines import ExecutedLines
     from seismo.model import Recording
 
@@ -54,7 +55,7 @@ _STEPS = 1 << 16  # of SQLite's virtual machine between two progress checks
 _MAX_STEPS = 1 << 34
 
 
-def _write(recording: Recording, file: ByteSink) -> None:
+def _write(recording: Recording, file: ByteSink, report: CoverageReport | None) -> None:
     try:
         from coverage import CoverageData
     except ImportError:
@@ -63,7 +64,7 @@ def _write(recording: Recording, file: ByteSink) -> None:
         ) from None
     branch = has_arcs(recording)
     files = executed_files(recording)
-    analyzed = _analyzed(recording)
+    analyzed = _analyzed(recording, report)
     with tempfile.TemporaryDirectory(prefix="seismo-") as folder:
         path = os.path.join(folder, ".coverage")
         data = CoverageData(basename=path)
@@ -91,10 +92,10 @@ def _encodable(name: str) -> str:
     return name.encode("utf-8", "backslashreplace").decode()
 
 
-def _analyzed(recording: Recording) -> dict[str, list[Arc]]:
+def _analyzed(recording: Recording, report: CoverageReport | None) -> dict[str, list[Arc]]:
     """Return the taken branches of each file by the analysis, or nothing if it fails: lines are written without it."""
     try:
-        return {file.absolute: file.executed_branches for file in report_of(recording).files}
+        return {file.absolute: file.executed_branches for file in report_of(recording, report).files}
     except SeismoError:
         return {}
 
@@ -255,4 +256,5 @@ FORMAT = Format(
     lost="hit counts, functions, conditions, losses",
     kept="lines or arcs, contexts",
     of=(COVERAGE,),
+    takes_report=True,
 )

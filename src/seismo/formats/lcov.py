@@ -29,7 +29,7 @@ from seismo.formats.coverage_base import (
 from seismo.recording_kinds import COVERAGE
 
 if TYPE_CHECKING:
-    from seismo.coverage.coverage_report import FileCoverage
+    from seismo.coverage.coverage_report import CoverageReport, FileCoverage
     from seismo.model import Recording
 
 _JUMP = re.compile(r"jump to line ([0-9]{1,9})\Z")
@@ -37,8 +37,8 @@ _EXIT = re.compile(r"exit |return |finish |run |jump to the function exit\Z")
 _LARGEST_RECORD = 1 << 16  # characters of a line, more than any path or name needs
 
 
-def _write(recording: Recording, file: ByteSink) -> None:
-    report = report_of(recording)
+def _write(recording: Recording, file: ByteSink, report: CoverageReport | None) -> None:
+    report = report_of(recording, report)
     arcs: dict[str, dict[Arc, int]] = {}
     if report.counts and report.branch:
         arcs = {path: ran.arcs for path, ran in executed_files(recording).items()}
@@ -232,4 +232,5 @@ FORMAT = Format(
     kept="lines with their counts, test names as contexts; branches whose names contain their targets",
     of=(COVERAGE,),
     needs_sources=True,
+    takes_report=True,
 )
