@@ -103,9 +103,9 @@ def open_recording(path: str, attempts: Literal["last", "all"] = "last", by_task
     if begins(start):
         return model.read(path)
     from seismo import formats  # imported late: there are many formats
-    from seismo.watching import json_lines, match_text
+    from seismo.watching import match, match_text
 
-    if match_text.is_ours(start) or json_lines.is_ours(start):
+    if match_text.is_ours(start) or match.is_json_line(start):
         hint = "record the matches as well: seismo watch EXPRESSION --record FILE ..."
         raise RecordingError("this is the output of seismo watch, not a recording", path, hint)
     if path.endswith(".py"):

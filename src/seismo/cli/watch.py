@@ -264,12 +264,11 @@ def _encoding() -> str:
 
 def _open(name: str, json: bool, force: bool) -> TextIO | None:
     from seismo.process.output_file import open_text
-    from seismo.watching import json_lines
-    from seismo.watching import match_text as text
+    from seismo.watching import match, match_text
 
     if name == "-":
         return _private(1)
-    is_ours = None if force else json_lines.is_ours if json else text.is_ours
+    is_ours = None if force else match.is_json_line if json else match_text.is_ours
     try:
         fd = open_text(name, "--json" if json else "-o", is_ours)
     except OSError as error:
