@@ -229,37 +229,20 @@ def _bugs() -> list[dict[str, str]]:
 
 
 def _start_up(can: bool) -> dict[str, float]:
-    """Return the milliseconds that `seismo profile -q` adds to an empty program, and of two starts of the engine."""
-    from time import perf_counter
-
+    """Return the milliseconds of two starts of the engine, of which the first one measures its probes."""
     if not can:
         return {}
-    bare, recorded = ["-c", ""], ["-m", "seismo", "profile", "-q", "-o", os.devnull, "-c", ""]
-    costs = {"profile_ms": round(_fastest(recorded) - _fastest(bare), 1)}
+    from time import perf_counter
 
     from seismo.process import engine
 
+    costs = {}
     for name in ("start_ms", "start_again_ms"):
         before = perf_counter()
         engine.start({})
         costs[name] = round((perf_counter() - before) * 1e3, 2)
         engine.stop()
     return costs
-
-
-def _fastest(words: list[str]) -> float:
-    """Return the milliseconds of the fastest of a few runs of this interpreter with these arguments."""
-    import subprocess
-    from time import perf_counter
-
-    home = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-    path = os.pathsep.join(filter(None, (home, os.environ.get("PYTHONPATH"))))
-    times = []
-    for _ in range(5):
-        before = perf_counter()
-        subprocess.run([sys.executable, *words], env={**os.environ, "PYTHONPATH": path}, check=False)
-        times.append(perf_counter() - before)
-    return min(times) * 1e3
 
 
 # ---- showing ----
@@ -297,7 +280,6 @@ def _sections(facts: dict[str, Any]) -> Iterator[tuple[str, list[tuple[str, str]
         yield (
             "Start-up",
             [
-                ("seismo profile", f"{start['profile_ms']:.1f} ms more than python, for an empty program"),
                 ("seismo.start", f"{start['start_ms']:.1f} ms the first time (it measures its probes)"),
                 ("", f"{start['start_again_ms']:.1f} ms from then on"),
             ],
