@@ -61,7 +61,6 @@ FORMATS: tuple[Format, ...] = (
     callgrind.FORMAT,
     collapsed.FORMAT,
     collapsed.LONG,
-    collapsed.MICROSECONDS,
     collapsed.CALLS,
     speedscope.FORMAT,
     chrome.FORMAT,
