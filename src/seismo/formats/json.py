@@ -3,7 +3,7 @@
 The top level is one object: `format`, `version`, `meta`, `processes`, `threads`, `functions`, `tree`, `losses`. Each
 list has one object per row and one row per line, so that a million nodes can be written, and read by line-based tools,
 in pieces. The tree is a flat list; `parent` is the id of an earlier node, or -1. Recordings of objects have the lists
-of json_objects.py as well.
+of json_lists.py as well.
 
 It is for scripts, and is not read back: the recording itself holds more. What is read are reports of other tools with
 the same suffix.
@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING
 from seismo.formats import coverage_json, speedscope
 from seismo.formats.base import ByteSink, Format, TextSink
 from seismo.formats.function_names import PYTHON, SYNTHETIC, C, json_text
-from seismo.formats.json_objects import write_objects
-from seismo.formats.json_rows import truth, write_table
+from seismo.formats.json_lists import truth, write_objects, write_table
 from seismo.recording_kinds import CALLS, OBJECTS
 
 if TYPE_CHECKING:

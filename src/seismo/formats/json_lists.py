@@ -1,26 +1,73 @@
-"""The JSON lists that only recordings of objects have; the schema is docs/json-schema.json.
+"""The lists of a JSON file: how one is written, and those that only recordings of objects have.
 
-`types`, `objects`, `lifetimes`, `spans`, `survivors`, `holders`, `marks` and `timeline` are the model's tables. So that
-scripts need no joins, objects also have the names of their type, function, file and line, and types and objects have
-bytes. `leaks` lists objects left behind by the calls of spans.
+Of these, `types`, `objects`, `lifetimes`, `spans`, `survivors`, `holders`, `marks` and `timeline` are the model's
+tables. So that scripts need no joins, objects also have the names of their type, function, file and line, and types and
+objects have bytes. `leaks` lists objects left behind by the calls of spans.
 """
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
+from seismo import progress
 from seismo.formats.function_names import json_text
-from seismo.formats.json_rows import truth, write_table
 from seismo.model.enums import OBJECT_ESTIMATED, TYPE_ESTIMATED
 from seismo.model.objects.groups import sizes
 from seismo.model.objects.leaks import leaks
 from seismo.model.objects.rows import IN_BIRTHS, IN_NS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from seismo.formats.base import TextSink
-    from seismo.model import Recording
+    from seismo.model import Recording, Table
+
+
+def write_table(
+    out: TextSink,
+    title: str,
+    table: Table[Any] | Mapping[str, Sequence[Any]],
+    columns: Sequence[str] = (),
+    special: Mapping[str, Callable[[object], str]] | None = None,
+    last: bool = False,
+) -> None:
+    """Write a list of objects, row by row, without creating all rows in memory.
+
+    columns: by default all of a Table; special: the formatters of some columns
+    """
+    columns = columns or table.columns  # type: ignore[union-attr]
+    row_format = "{" + ",".join(f'"{column}":%s' for column in columns) + "}"
+    values = [map((special or {}).get(column) or _printer(table[column]), table[column]) for column in columns]
+    comma = f'"{title}":[\n'
+    for row in progress.over(f"writing {title}", zip(*values, strict=True), len(table[columns[0]])):
+        out.write(comma + row_format % row)
+        comma = ",\n"
+    out.write("]" if comma == ",\n" else f'"{title}":[]')
+    out.write("\n" if last else ",\n")
+
+
+def _printer(column: Iterable[object]) -> Callable[[object], str]:
+    """Return the formatter of a column's values, which all have the same type."""
+    first = next(iter(column), 0)
+    if isinstance(first, float):
+        return _float
+    return str if isinstance(first, int) else json_text
+
+
+def _float(value: object) -> str:
+    """Return a time to a thousandth of a nanosecond, or null if it is not finite."""
+    if not isinstance(value, float) or not math.isfinite(value):
+        return "null"
+    return str(int(value)) if value == int(value) else f"{value:.3f}"
+
+
+def truth(value: object) -> str:
+    """Return a number as true or false."""
+    return "true" if value else "false"
+
+
+# ---- of objects ----
 
 UNITS = {IN_BIRTHS: "births", IN_NS: "ns"}
 
