@@ -47,7 +47,7 @@ def offered(path, line, folder):
         ("seismo ", set(VERBS)),
         ("seismo report --so", {"--sort"}),
         ("seismo report --sort cum", {"cumtime", "cumulative"}),
-        ("seismo export --format coll", {"collapsed", "collapsed-long", "collapsed-us", "collapsed-calls"}),
+        ("seismo export --format coll", {"collapsed", "collapsed-long", "collapsed-calls"}),
         ("seismo profile --clock t", {"tsc"}),
         ("seismo watch call --color al", {"always"}),
         ("seismo completion f", {"fish"}),

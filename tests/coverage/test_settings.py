@@ -19,15 +19,13 @@ NAMES = {
     "partial_list": "partial",
     "partial_always_list": "partial_always",
     "html_dir": "html_directory",
-    "show_contexts": "html_show_contexts",
 }
 SAME = [
     "branch", "context", "cover_pylib", "relative_files", "source", "source_pkgs", "source_dirs", "run_include",
     "run_omit", "exclude_list", "partial_list", "partial_always_list", "fail_under", "ignore_errors",
     "include_namespace_packages", "report_include", "report_omit", "report_contexts", "precision", "show_missing",
-    "skip_covered", "skip_empty", "html_dir", "html_title", "html_skip_covered", "html_skip_empty", "show_contexts",
-    "xml_output", "xml_package_depth", "json_output", "json_pretty_print", "json_show_contexts", "lcov_output",
-    "lcov_line_checksums", "paths", "data_file",
+    "skip_covered", "skip_empty", "html_dir", "html_title", "html_skip_covered", "html_skip_empty", "xml_output",
+    "json_output", "lcov_output", "paths", "data_file",
 ]  # fmt: skip
 
 INI = r"""

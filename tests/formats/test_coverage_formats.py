@@ -65,18 +65,16 @@ def branches(tmp_path, monkeypatch):
 
 def contexts(recording):
     """{path: {line: the names of its contexts, sorted}}"""
-    found = {}
-    for name, files in formats.coverage_base.ExecutedByFile(recording).contexts():
-        for ran in files:
-            for line in ran.lines:
-                found.setdefault(ran.path, {}).setdefault(line, set()).add(name)
-    return {path: {line: sorted(names) for line, names in lines.items()} for path, lines in found.items()}
+    return {
+        path: {line: sorted(ran.line_contexts.get(line, ("",))) for line in ran.hits}
+        for path, ran in formats.coverage_base.executed_files(recording).items()
+    }
 
 
 def lines_and_arcs(recording, arcs=True):
     return {
-        ran.path: (set(ran.lines), set(ran.arcs) if arcs else set())
-        for ran in formats.coverage_base.files_of(recording)
+        path: (set(ran.hits), set(ran.arcs) if arcs else set())
+        for path, ran in formats.coverage_base.executed_files(recording).items()
     }
 
 
@@ -89,15 +87,15 @@ def branch_arcs(case):
 
 def test_the_data_file_says_what_coverage_reads(case):
     data = case.session.get_data()
-    files = formats.coverage_base.files_of(case.recording)
-    assert {ran.path for ran in files} == data.measured_files()
+    files = formats.coverage_base.executed_files(case.recording)
+    assert set(files) == data.measured_files()
     assert case.recording.meta["branch"] is data.has_arcs()
-    for ran in files:
-        assert set(ran.lines) == set(data.lines(ran.path))
-        names = data.contexts_by_lineno(ran.path)  # in no order
-        assert contexts(case.recording)[ran.path] == {line: sorted(names[line]) for line in names}
+    for path, ran in files.items():
+        assert set(ran.hits) == set(data.lines(path))
+        names = data.contexts_by_lineno(path)  # in no order
+        assert contexts(case.recording)[path] == {line: sorted(names[line]) for line in names}
         if data.has_arcs():
-            assert set(ran.arcs) == {arc for arc in data.arcs(ran.path) if 0 not in arc and arc[0] != arc[1]}
+            assert set(ran.arcs) == {arc for arc in data.arcs(path) if 0 not in arc and arc[0] != arc[1]}
 
 
 def test_coverage_reports_the_same_of_a_written_data_file(case, tmp_path):
@@ -125,7 +123,6 @@ def test_files_of_which_nothing_ran_are_counted(branches):
     (branches.folder / "idle.py").write_text("def f(x):\n    if x:\n        return 1\n")
     recording = branches.recording
     recording.meta["settings"] = {"source_dirs": [str(branches.folder)]}
-    formats.coverage_base._reports.pop(recording)
     totals = formats.coverage_base.report_of(recording).totals
     assert totals.missing > branches.report.totals.missing
     formats.write(recording, "again.coverage")
@@ -219,19 +216,6 @@ def test_cobertura_is_valid_and_read_by_pycobertura(case):
     )  # it has four digits
 
 
-def test_annotated_sources_have_the_marks_of_coverages(case, tmp_path):
-    case.session.annotate(directory=str(tmp_path))
-    ours = case.written("annotate").decode().splitlines()
-    start = ours.index("> import functools") - 2
-    program = [line for line in ours[start:] if not line.startswith("      ^") and "    ^ line" not in line]
-    theirs = (tmp_path / "app.py,cover").read_text().splitlines()
-    assert len(theirs) == len(samples.PROGRAM.splitlines())
-    for line, (one, other) in enumerate(zip(program, theirs, strict=False), 1):
-        if other.strip("!> ") in ("else:", "finally:", "try:") or line == 1:
-            continue  # they mark lines that are no statements by other rules
-        assert one == other.rstrip(), line
-
-
 # ---- counts ----
 
 
@@ -281,8 +265,8 @@ class Tracefile:
 def counted(branches):
     """The same program with counts: each line ran as often as its number says."""
     files = [
-        (ran.path, {line: line for line in ran.lines}, [*ran.arcs], {})
-        for ran in formats.coverage_base.files_of(branches.recording)
+        (path, {line: line for line in ran.hits}, [*ran.arcs], {})
+        for path, ran in formats.coverage_base.executed_files(branches.recording).items()
     ]
     return samples.by_hand(*files)
 
@@ -305,9 +289,6 @@ def test_counts_are_written_where_they_are_known(branches):
     hits = {element.get("number"): element.get("hits") for element in ET.fromstring(out.getvalue()).iter("line")}
     assert hits["13"] == "0"
     assert hits["74"] == "74"
-    out = io.BytesIO()
-    formats.write(recording, out, "annotate")
-    assert ">  7     if value > 1:\n" in out.getvalue().decode()
 
 
 def test_lcov_without_counts_is_consistent(case):
@@ -363,7 +344,7 @@ def test_coverage_reads_of_other_tools_are_explained():
     assert recording.meta["branch"] is False
     assert recording.meta["counts"] is True
     assert [(loss.kind, loss.count) for loss in recording.losses] == [("branches-unknown", 1)]
-    assert [list(ran.lines.items()) for ran in formats.coverage_base.files_of(recording)] == [[(2, 5)]]
+    assert [ran.hits for ran in formats.coverage_base.executed_files(recording).values()] == [{2: 5}]
     c = b"TN:unit\nSF:/a.py\nFN:1,f\nFNDA:3,f\nDA:1,3\nDA:2,0\nBRDA:1,0,0,1\nBRDA:1,0,1,-\nend_of_record\n"
     recording = formats.by_name("lcov").reader(c)
     assert recording.meta["branch"] is False
@@ -378,7 +359,7 @@ def test_sources_of_cobertura_place_its_paths(tmp_path):
     <packages><package><classes><class filename="pkg/a.py"><lines><line number="1" hits="1"/></lines></class></classes>
     </package></packages></coverage>"""
     recording = formats.by_name("cobertura").reader(document.encode())
-    assert [ran.path for ran in formats.coverage_base.files_of(recording)] == [f"{tmp_path}/two/pkg/a.py"]
+    assert list(formats.coverage_base.executed_files(recording)) == [f"{tmp_path}/two/pkg/a.py"]
 
 
 # ---- what does not fit ----
@@ -404,7 +385,7 @@ def test_export_suggests_what_fits(branches, capsys):
     branches.recording.save("app.seismo")
     assert main(["export", "app.seismo"]) == 2
     said = capsys.readouterr().err
-    assert "coverage-json, lcov, cobertura, annotate, seismo" in said
+    assert "coverage-json, lcov, cobertura, seismo" in said
     assert "pstats" not in said
     assert main(["export", "app.seismo", "-f", "pstats"]) == 2
     assert "pstats files hold calls" in capsys.readouterr().err

@@ -11,7 +11,7 @@ from seismo import formats, model
 from seismo.errors import SeismoError
 
 CALLS = [format_ for format_ in formats.FORMATS if format_.holds("calltree") and not format_.of_traces]
-BOTH_WAYS = [format_ for format_ in CALLS if format_.reader]
+BOTH_WAYS = [format_ for format_ in CALLS if format_.reader and format_.name != "json"]  # reads others' JSON only
 EVERY = pytest.mark.parametrize("format_", BOTH_WAYS, ids=lambda format_: format_.name)
 FOREIGN = pytest.mark.parametrize(
     "format_", [format_ for format_ in BOTH_WAYS if format_.name != "seismo"], ids=lambda format_: format_.name
@@ -46,7 +46,7 @@ def test_a_deep_tree(format_):
     data = samples.written(format_, recording)
     back = format_.reader(data)
     assert time.process_time() - began < 30
-    if "calls" in format_.name or format_.name == "collapsed-us":
+    if "calls" in format_.name:
         return
     assert sum(back.functions["own_ns"]) == sum(recording.functions["own_ns"])
     assert {row.qualname: row.own_ns for row in back.functions if row.qualname in ("even", "odd")} == {

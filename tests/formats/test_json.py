@@ -1,4 +1,4 @@
-"""seismo's JSON: against docs/json-schema.json, and back."""
+"""seismo's JSON: against docs/json-schema.json."""
 
 import json
 import tracemalloc
@@ -56,17 +56,8 @@ def test_every_column_is_there():
 
 @settings(max_examples=60, deadline=None)
 @given(samples.recordings())
-def test_arbitrary_recordings_are_valid_and_all_but_their_errors_comes_back(recording):
-    data = written(recording)
-    VALIDATOR.validate(json.loads(data))
-    back = FORMAT.reader(data)
-    for title in ("threads", "processes"):
-        assert list(getattr(back, title)) == list(getattr(recording, title))
-    tree = [row._replace(own_error_ns=0.0, total_error_ns=0.0) for row in recording.tree]
-    assert list(back.tree) == tree
-    for row, expected in zip(back.functions, recording.functions, strict=True):
-        assert row._replace(own_error_ns=0, total_error_ns=0) == expected._replace(own_error_ns=0, total_error_ns=0)
-    assert list(back.losses)[: len(recording.losses)] == list(recording.losses)
+def test_arbitrary_recordings_are_valid(recording):
+    VALIDATOR.validate(json.loads(written(recording)))
 
 
 def test_any_meta_object_is_written():
@@ -75,22 +66,6 @@ def test_any_meta_object_is_written():
         document = json.loads(written(recording))
         VALIDATOR.validate(document)
         assert "x" in document["meta"]["text"] or "(1, 2)" in document["meta"]["text"]
-
-
-def test_processes_threads_and_losses_come_back():
-    recording = samples.typical()
-    back = FORMAT.reader(written(recording))
-    assert back.processes[0] == recording.processes[0]
-    assert list(back.threads) == list(recording.threads)
-    assert [row.kind for row in back.losses] == ["repaired", "errors-dropped"]
-    assert back.meta["seismo"] == "0.1.0"
-
-
-def test_what_the_probes_cost_is_not_taken_off_twice():
-    document = json.loads(written(samples.typical()))
-    document["processes"][0].update(python_inside=30.0, python_outside=20.0, clock_ns=15.0)
-    back = FORMAT.reader(json.dumps(document).encode())
-    assert list(back.tree["own_ns"]) == list(samples.typical().tree["own_ns"])
 
 
 class Counting:
@@ -125,44 +100,11 @@ def test_it_is_written_in_pieces():
     assert peak < 4 << 20
 
 
-def changed(title, place=0, **changes):
-    document = json.loads(written(samples.typical()))
-    if isinstance(document[title], list) and changes:
-        document[title][place].update(changes)
-    return document
-
-
-def without(title):
-    return {**changed("tree"), title: 3}
-
-
-@pytest.mark.parametrize(
-    ("document", "reason"),
-    [
-        ([], "no .format.: .seismo."),
-        ({"format": "seismo", "version": 2}, "version"),
-        (changed("tree", parent=5), "parent is an unknown id"),
-        (changed("tree", parent="0"), "parent is an unknown id"),
-        (changed("tree", thread=9), "thread is an unknown id"),
-        (changed("tree", 3, thread=1), "on another thread"),
-        (changed("tree", function=-1), "function is an unknown id"),
-        (changed("tree", calls=-1), "calls is not between"),
-        (changed("tree", calls="1"), "calls is not a number"),
-        (changed("tree", own_ns=True), "own_ns is not a number"),
-        (changed("tree", own_ns=1e30), "own_ns is not between"),
-        (changed("tree", flags=2**70), "flags is not between"),
-        (changed("tree", flags=-1), "flags is not between"),
-        (changed("functions", flags="1"), "flags is not a number"),
-        (changed("functions", qualname=3), "qualname is not a text"),
-        (changed("functions", line=1.5), "line is not a whole number"),
-        (changed("threads", process=7), "process is an unknown id"),
-        (changed("processes", argv="x"), "not a list of texts"),
-        (without("tree"), "tree is not a list"),
-        ({**changed("tree"), "tree": [3]}, r"tree\[0\] is not an object"),
-    ],
-)
-def test_what_breaks_the_schema_is_refused_with_the_reason(tmp_path, document, reason):
-    samples.refused(tmp_path / "x.json", json.dumps(document), reason)
+def test_it_is_not_read_back_and_the_error_says_so(tmp_path):
+    path = tmp_path / "x.json"
+    path.write_bytes(written(samples.typical()))
+    with pytest.raises(FormatError, match="seismo's own JSON, which is not read"):
+        formats.read(path)
 
 
 def test_nested_and_long_documents_are_errors(tmp_path):

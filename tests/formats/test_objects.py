@@ -1,6 +1,5 @@
 """Births and deaths of objects in JSON, collapsed stacks and speedscope."""
 
-import contextlib
 import io
 import json
 import re
@@ -14,7 +13,6 @@ from objects_made import META, drawn, told
 from paths import DOCS
 
 from seismo import formats
-from seismo.errors import FormatError
 from seismo.formats.base import MAX_DEPTH
 from seismo.formats.function_names import escape
 from seismo.model import Builder
@@ -89,50 +87,6 @@ def test_leaks_are_listed():
 
 def test_calls_alone_have_no_lists_of_objects():
     assert not json.loads(written(samples.typical(), "json")).keys() & {"types", "objects", "leaks"}
-
-
-@pytest.mark.parametrize("make", [*SAMPLES, hostile])
-def test_all_comes_back(make):
-    recording = make()
-    back = formats.by_name("json").reader(written(recording, "json").encode())
-    assert back.kind == "lifetimes"
-    for kind in KINDS:
-        assert list(getattr(back, kind)) == list(getattr(recording, kind)), kind
-    assert [row.function for row in back.tree] == [row.function for row in recording.tree]
-    assert list(back.losses["kind"]) == (["errors-dropped"] if len(recording.tree) else [])
-
-
-def changed(title, place=0, **changes):
-    document = json.loads(written(told(), "json"))
-    document[title][place].update(changes)
-    return document
-
-
-@pytest.mark.parametrize(
-    ("document", "reason"),
-    [
-        (changed("objects", type_id=9), "type_id is an unknown id"),
-        (changed("objects", function=7), "function is an unknown id"),
-        (changed("objects", node=0), "node is an unknown id"),
-        (changed("objects", born=-1), "born is not between"),
-        (changed("objects", line="x"), "line is not a whole number"),
-        (changed("types", name=3), "name is not a text"),
-        (changed("types", died=True), "died is not a number"),
-        (changed("lifetimes", object=77), "object is an unknown id"),
-        (changed("lifetimes", unit="days"), "unknown unit or bucket"),
-        (changed("lifetimes", bucket=33), "unknown unit or bucket"),
-        (changed("spans", process=3), "process is an unknown id"),
-        (changed("spans", calls=0), "calls must be above 0"),
-        (changed("survivors", span=99), "span is an unknown id"),
-        (changed("holders", 1, parent=1), "parent is an unknown id"),
-        (changed("holders", 1, object=1), "different objects"),
-        (changed("marks", time_ns=1.5), "time_ns is not a whole number"),
-        (changed("timeline", born=2**70), "born is not between"),
-        ({**changed("types"), "types": {}}, "types is not a list"),
-    ],
-)
-def test_what_breaks_the_schema_is_refused_with_the_reason(tmp_path, document, reason):
-    samples.refused(tmp_path / "x.json", json.dumps(document), reason)
 
 
 # ---- stacks ----
@@ -236,12 +190,3 @@ def test_nothing_is_written():
     nothing = Builder().build(META)
     assert written(nothing, "collapsed") == ""
     SPEEDSCOPE.validate(json.loads(written(nothing, "speedscope")))
-
-
-def test_damage_is_an_error_and_no_crash(tmp_path):
-    path = tmp_path / "damaged.json"
-    for data in samples.damaged(written(drawn(5), "json").encode(), 300):
-        path.write_bytes(data)
-        with contextlib.suppress(FormatError):
-            recording = formats.read(path)
-            by_path(recording), leaks(recording)

@@ -43,7 +43,6 @@ CALLS = [format_ for format_ in formats.FORMATS if format_.holds("calltree") and
         ("coverage.lcov", "lcov"),
         ("coverage.xml", "cobertura"),
         ("a.cobertura.xml", "cobertura"),
-        ("a.annotated", "annotate"),
     ],
 )
 def test_the_suffix_says_the_format(path, name):

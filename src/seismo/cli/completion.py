@@ -13,7 +13,12 @@ import argparse
 import re
 import sys
 
+from seismo import formats
+from seismo.cli.main import VERBS, home
+from seismo.cli.parsing import Parser, add_options
+from seismo.cli.report import orders
 from seismo.errors import UsageError, install_command
+from seismo.report.kind import OF_PSTATS
 
 SHELLS = ("bash", "zsh", "fish")
 _FILES = re.compile("FILE|OUT|DIR|GLOB|OLD|NEW")  # metavars of arguments that are files
@@ -42,12 +47,6 @@ def run(args: argparse.Namespace) -> int:
 def every_verb() -> argparse.ArgumentParser:
     """Return a parser with a subparser for each verb. Arguments that are files have shtab's attribute `complete`."""
     from shtab import FILE
-
-    from seismo import formats
-    from seismo.cli.main import VERBS, home
-    from seismo.cli.parsing import Parser, add_options
-    from seismo.cli.report import orders
-    from seismo.report.kind import OF_PSTATS
 
     values = {"report --sort": [*orders(), *OF_PSTATS], "export --format": formats.names()}
     parser = argparse.ArgumentParser(prog="seismo")

@@ -9,9 +9,12 @@ from math import inf
 from typing import TYPE_CHECKING, Any, Literal
 
 from seismo import progress
-from seismo.cli.files import say
+from seismo.cli.files import open_recording, or_newest, say
 from seismo.errors import UsageError
 from seismo.escape import printable
+from seismo.report.paper import paper_for
+from seismo.report.tables import Grid
+from seismo.report.words import duration, function_name, location, shorten, three_digits, wrapped
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -80,7 +83,6 @@ def verify(path: str) -> int:
 
 def append_all(args: Namespace) -> int:
     """Append the recordings to a dataset. Return 2 if one of them could not be read."""
-    from seismo.cli.files import open_recording, or_newest
     from seismo.dataset import append
 
     if not args.output or args.output == "-":
@@ -175,7 +177,6 @@ def write_tables(paper: Paper, dataset: Dataset) -> None:
     """Write the dataset's tables with their numbers of rows and their columns."""
     from seismo.dataset.schema import TABLES
     from seismo.query import in_sql
-    from seismo.report.words import wrapped
 
     width = max(map(len, TABLES))
     for name, columns in TABLES.items():
@@ -191,8 +192,6 @@ def write_tables(paper: Paper, dataset: Dataset) -> None:
 def report_groups(args: Namespace) -> int:
     """Write how functions spread over groups, and which functions explain that the slow ones are slow."""
     from seismo.dataset import Dataset, explain, spread
-    from seismo.report.paper import paper_for
-    from seismo.report.words import three_digits
 
     for name in _OF_REPORTS:
         if getattr(args, name):
@@ -239,21 +238,14 @@ def report_groups(args: Namespace) -> int:
 
 
 def _ms(paper: Paper, ns: float) -> str:
-    from seismo.report.words import duration
-
     return duration(ns, paper.signs)
 
 
 def _name(row: Any) -> str:
-    from seismo.report.words import function_name, location
-
     return f"{function_name(row.kind, row.module, row.qualname)}  {location(row.file, row.line)}".strip()
 
 
 def _write_rows(paper: Paper, heads: Sequence[str], rows: Sequence[Sequence[str]], names: Iterable[str]) -> None:
-    from seismo.report.tables import Grid
-    from seismo.report.words import shorten
-
     if not rows:
         return
     grid = Grid(heads, rows, paper.width)

@@ -29,8 +29,12 @@ import sys
 from typing import TYPE_CHECKING
 
 from seismo import progress
+from seismo.cli.files import add_file, check_time, open_recording, or_newest_two, same
 from seismo.cli.options import FORCE, JSON, OPEN
+from seismo.cli.parsing import add_color, add_time
 from seismo.errors import UsageError
+from seismo.report.kind import of
+from seismo.report.paper import paper_for
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -43,9 +47,6 @@ SEVERAL = "seismo diff --old A B C --new D E F"
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments of `seismo diff`."""
-    from seismo.cli.files import add_file
-    from seismo.cli.parsing import add_color, add_time
-
     add_file(parser, "old", "the newest but one")
     add_file(parser, "new")
     several = "all recordings of this side, instead of {}; more of them show smaller changes"
@@ -66,9 +67,6 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Compare the two sides and write the result to standard output."""
-    from seismo.cli.files import check_time, open_recording
-    from seismo.report.paper import paper_for
-
     if args.json and (args.html or args.open):
         raise UsageError("--json and a page cannot both be written", "--json", "leave one of them out")
     if args.by:
@@ -103,8 +101,6 @@ def run(args: Namespace) -> int:
 
 def _sides(args: Namespace) -> tuple[list[str], list[str]]:
     """Return the files of both sides. Raise UsageError if a side is empty or a file occurs twice."""
-    from seismo.cli.files import or_newest_two, same
-
     if args.olds is None and args.news is None:
         args.old, args.new = or_newest_two(args.old, args.new)
         old, new = [args.old], [args.new]
@@ -126,8 +122,6 @@ def _sides(args: Namespace) -> tuple[list[str], list[str]]:
 
 def _kind(recordings: dict[str, Recording]) -> Kind:
     """Return the common kind of all recordings. Raise UsageError if they differ."""
-    from seismo.report.kind import of
-
     kinds = {path: of(recording) for path, recording in recordings.items()}
     first, *others = kinds.items()
     for path, kind in others:

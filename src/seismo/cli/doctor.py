@@ -16,17 +16,18 @@ from seismo.errors import RecordingError
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 _SOME_C = "a C function"  # shown for a hook whose owner cannot be identified
 _NO_PROC = "unknown, because /proc cannot be read: neither kinds of waiting nor restarts of the machine are seen"
 _FILTER = "a filter of system calls (seccomp) may be the reason for what is unknown"
+_RECORDED = {"coverage": "cover", "objects": "objects"}  # hooks of a recording, and the verb that makes it
 # Purposes that Python's documentation reserves.
 TOOL_IDS = {0: "debuggers", 1: "coverage", 2: "profilers", 5: "optimizers"}
 
 
 class Bug(NamedTuple):
-    """A known bug of CPython.
+    """A bug of CPython that a user of seismo may notice. docs/hooks.md has those that seismo makes up for.
 
     `gh` is its issue, or "" if there is none. `affects` takes a version (major, minor, micro). `does` is seismo's
     reaction to the effect.
@@ -38,17 +39,11 @@ class Bug(NamedTuple):
     does: str
 
 
-def _in(*ranges: tuple[tuple[int, int, int], tuple[int, int, int]]) -> Callable[[tuple[int, int, int]], bool]:
-    """Return a predicate for versions within one of the ranges, both ends included."""
-    return lambda version: any(low <= version <= high for low, high in ranges)
-
-
 def _jit() -> bool:
     jit = getattr(sys, "_jit", None)
     return jit is not None and bool(jit.is_enabled())
 
 
-_LAST = 99
 BUGS = (
     Bug(
         "156319",
@@ -57,106 +52,28 @@ BUGS = (
         "asks you to disable the JIT: PYTHON_JIT=0",
     ),
     Bug(
-        "122029",
-        _in(((3, 12, 0), (3, 12, 4)), ((3, 13, 0), (3, 13, _LAST))),
-        "PyEval_SetProfile reports C calls without their returns",
-        "uses sys.monitoring, and matches calls of C functions to their ends by the callable",
-    ),
-    Bug(
-        "110892",
-        _in(((3, 12, 0), (3, 12, _LAST))),
-        "PyEval_SetProfile reports a return of None and an exception alike",
-        "uses sys.monitoring, which has an event for each",
-    ),
-    Bug(
-        "110514",
-        _in(((3, 12, 0), (3, 12, 0))),
-        "PyEval_SetProfile does not report exceptions thrown into generators",
-        "uses sys.monitoring",
-    ),
-    Bug(
-        "140373",
-        _in(((3, 13, 0), (3, 13, 11)), ((3, 14, 0), (3, 14, 0))),
-        "closing a suspended generator is not reported",
-        "treats every yield as the end of a stretch, so that nothing remains open",
-    ),
-    Bug(
-        "137400",
-        _in(((3, 12, 0), (3, 13, 9)), ((3, 14, 0), (3, 14, 0))),
-        "setting a profile function on all threads can race and crash",
-        "never sets hooks on all threads at once",
-    ),
-    Bug(
-        "111963",
-        _in(((3, 12, 0), (3, 13, _LAST))),
-        "callbacks may still be called after the tool id was freed",
-        "unregisters callbacks and events first, and ignores late calls",
-    ),
-    Bug(
-        "118327",
-        _in(((3, 12, 0), (3, _LAST, 0))),
-        "a disabled place remains disabled for the next tool with the same id",
-        "restarts all events when a recording starts",
-    ),
-    Bug(
-        "120158",
-        _in(((3, 13, 0), (3, 13, 9)), ((3, 14, 0), (3, 14, 0))),
-        "more than 16 million changes of the set of events damage code objects",
-        "changes it at the start and the end only",
-    ),
-    Bug(
-        "122491",
-        _in(((3, 11, 0), (3, _LAST, 0))),
-        "the function that frees data of code objects is called with NULL",
-        "checks for NULL",
-    ),
-    Bug(
-        "152375",
-        _in(((3, 12, 0), (3, 13, 14)), ((3, 14, 0), (3, 14, 6))),
-        "an exception from a callback is undefined behaviour",
-        "never raises in a callback",
-    ),
-    Bug(
-        "100536",
-        _in(((3, 11, 0), (3, 11, _LAST))),
-        "asking for the caller of a frame made by Cython crashes",
-        "walks the interpreter's own frames instead",
-    ),
-    Bug(
-        "94510",
-        _in(((3, 11, 0), (3, 11, _LAST))),
-        "setting a profile function on two threads at once fails",
-        "sets them one after the other",
-    ),
-    Bug(
         "130382",
-        _in(((3, 13, 0), (3, 13, 2))),
+        lambda v: (3, 13, 0) <= v <= (3, 13, 2),
         "the reference tracer does not receive the deaths of most objects",
         "refuses to record objects here",
     ),
     Bug(
         "156371",
-        _in(((3, 14, 0), (3, 14, 7)), ((3, 15, 0), (3, 15, 0))),
+        lambda v: (3, 14, 0) <= v <= (3, 14, 7) or v == (3, 15, 0),
         "the reference tracer does not receive the deaths of objects in deeply nested containers",
         "notes this in every recording of objects",
     ),
     Bug(
         "157900",
-        _in(((3, 13, 0), (3, _LAST, 0))),
+        lambda v: v >= (3, 13),
         "instruction events that a debugger asks for before sys.settrace are lost where another tool has events",
         "can do nothing: while it records, breakpoint() stops at the next line or at the function's return",
     ),
     Bug(
         "",
-        _in(((3, 12, 0), (3, _LAST, 0))),
+        lambda v: v >= (3, 12),
         "sys.setprofile reports its own return to the new function where another tool asks for calls of C functions",
         "can do nothing; with --c-functions none it does not ask for them",
-    ),
-    Bug(
-        "144981",
-        lambda v: _free_threaded() and v < (3, 14, 4),
-        "data attached to code objects races on free-threaded builds",
-        "is not affected: it attaches no data to code objects",
     ),
 )
 
@@ -312,16 +229,14 @@ def _bugs() -> list[dict[str, str]]:
 
 
 def _start_up(can: bool) -> dict[str, float]:
-    """Return the milliseconds that `seismo profile -q` adds to an empty program, and of two starts of the engine."""
-    from time import perf_counter
-
+    """Return the milliseconds of two starts of the engine, of which the first one measures its probes."""
     if not can:
         return {}
-    bare, recorded = ["-c", ""], ["-m", "seismo", "profile", "-q", "-o", os.devnull, "-c", ""]
-    costs = {"profile_ms": round(_fastest(recorded) - _fastest(bare), 1)}
+    from time import perf_counter
 
     from seismo.process import engine
 
+    costs = {}
     for name in ("start_ms", "start_again_ms"):
         before = perf_counter()
         engine.start({})
@@ -330,94 +245,90 @@ def _start_up(can: bool) -> dict[str, float]:
     return costs
 
 
-def _fastest(words: list[str]) -> float:
-    """Return the milliseconds of the fastest of a few runs of this interpreter with these arguments."""
-    import subprocess
-    from time import perf_counter
-
-    home = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-    path = os.pathsep.join(filter(None, (home, os.environ.get("PYTHONPATH"))))
-    times = []
-    for _ in range(5):
-        before = perf_counter()
-        subprocess.run([sys.executable, *words], env={**os.environ, "PYTHONPATH": path}, check=False)
-        times.append(perf_counter() - before)
-    return min(times) * 1e3
-
-
 # ---- showing ----
 
 
 def _show(facts: dict[str, Any]) -> None:
     import shutil
+    import textwrap
 
     from seismo.escape import printable
 
     width = max(40, min(shutil.get_terminal_size().columns, 100))
     lines: list[str] = []
-    _show_interpreter(facts, lines, width)
-    _show_sources(facts, lines, width)
-    _show_hooks(facts["hooks"], lines, width)
+    for title, rows in _sections(facts):
+        lines += ["", title] if lines else [title]
+        for name, text in rows:
+            first = f"  {name:<14}  "
+            lines += textwrap.wrap(text, width, initial_indent=first, subsequent_indent=" " * 18) or [first.rstrip()]
+    print("\n".join(map(printable, lines)))
+
+
+def _sections(facts: dict[str, Any]) -> Iterator[tuple[str, list[tuple[str, str]]]]:
+    """Yield the title of each section with its rows: a name, and the text beside it."""
+    yield "Interpreter", _about_interpreter(facts)
+    yield (
+        "Sources of events",
+        [(source["name"], f"{_state(source)}: {source['reason']}") for source in facts["sources"]]
+        or [("none", "nothing can be recorded here")],
+    )
+    yield "Hooks", _about_hooks(facts["hooks"])
     if facts["clock"]:
-        clock = facts["clock"]
-        lines += ["", "Clock"]
-        ticks = f"{1e3 / clock['ns_per_tick']:,.0f} MHz in steps of at most {clock['step_ns']:.1f} ns"
-        _row(lines, clock["name"], f"{clock['cost_ns']:.1f} ns a read, {ticks}: {clock['reason']}", width)
-        waiting = _waits(facts["waits"])
-        _row(lines, "waiting", waiting, width)
-        if facts["seccomp"] == "unknown":
-            _row(lines, "sandbox", _NO_PROC, width)
-        elif facts["seccomp"] != "none" and "unknown:" in waiting:  # most filters, such as Docker's, refuse nothing
-            _row(lines, "sandbox", _FILTER, width)
+        yield "Clock", _about_clock(facts)
     if facts["start"]:
         start = facts["start"]
-        lines += ["", "Start-up"]
-        _row(lines, "seismo profile", f"{start['profile_ms']:.1f} ms more than python, for an empty program", width)
-        _row(lines, "seismo.start", f"{start['start_ms']:.1f} ms the first time (it measures its probes)", width)
-        _row(lines, "", f"{start['start_again_ms']:.1f} ms from then on", width)
-    lines += ["", f"Known bugs of this Python that affect a recording: {len(facts['bugs']) or 'none'}"]
-    for bug in facts["bugs"]:
-        _row(lines, bug["issue"] or "no issue", f"{bug['effect']}: seismo {bug['seismo']}", width)
-    print("\n".join(printable(line) for line in lines))
+        yield (
+            "Start-up",
+            [
+                ("seismo.start", f"{start['start_ms']:.1f} ms the first time (it measures its probes)"),
+                ("", f"{start['start_again_ms']:.1f} ms from then on"),
+            ],
+        )
+    yield (
+        f"Known bugs of this Python that affect a recording: {len(facts['bugs']) or 'none'}",
+        [(bug["issue"] or "no issue", f"{bug['effect']}: seismo {bug['seismo']}") for bug in facts["bugs"]],
+    )
 
 
-def _show_interpreter(facts: dict[str, Any], lines: list[str], width: int) -> None:
+def _state(source: dict[str, Any]) -> str:
+    return "chosen" if source["chosen"] else "possible" if source["available"] else "no"
+
+
+def _about_interpreter(facts: dict[str, Any]) -> list[tuple[str, str]]:
     it = facts["interpreter"]
-    lines.append("Interpreter")
-    _row(lines, it["implementation"], f"{it['version']}, {it['executable']}", width)
-    _row(lines, "platform", it["platform"], width)
-    _row(lines, "core", facts["core"], width)
     build = ["debug build" if it["debug_build"] else "release build"]
     build.append("free-threaded" if it["free_threaded"] else "with the GIL")
     build.append({"none": "no JIT", "on": "JIT on", "off": "JIT off"}[it["jit"]])
     build.append("a subinterpreter" if it["subinterpreter"] else "the main interpreter")
-    _row(lines, "build", ", ".join(build), width)
+    return [
+        (it["implementation"], f"{it['version']}, {it['executable']}"),
+        ("platform", it["platform"]),
+        ("core", facts["core"]),
+        ("build", ", ".join(build)),
+    ]
 
 
-def _show_sources(facts: dict[str, Any], lines: list[str], width: int) -> None:
-    lines += ["", "Sources of events"]
-    for source in facts["sources"]:
-        state = "chosen" if source["chosen"] else "possible" if source["available"] else "no"
-        _row(lines, source["name"], f"{state}: {source['reason']}", width)
-    if not facts["sources"]:
-        _row(lines, "none", "nothing can be recorded here", width)
+def _about_clock(facts: dict[str, Any]) -> list[tuple[str, str]]:
+    clock, waiting = facts["clock"], _waits(facts["waits"])
+    ticks = f"{1e3 / clock['ns_per_tick']:,.0f} MHz in steps of at most {clock['step_ns']:.1f} ns"
+    rows = [(clock["name"], f"{clock['cost_ns']:.1f} ns a read, {ticks}: {clock['reason']}"), ("waiting", waiting)]
+    if facts["seccomp"] == "unknown":
+        rows.append(("sandbox", _NO_PROC))
+    elif facts["seccomp"] != "none" and "unknown:" in waiting:  # most filters, such as Docker's, refuse nothing
+        rows.append(("sandbox", _FILTER))
+    return rows
 
 
-def _show_hooks(hooks: dict[str, Any], lines: list[str], width: int) -> None:
-    lines += ["", "Hooks"]
-    _row(lines, "sys.setprofile", hooks["profile"] or "free", width)
-    _row(lines, "sys.settrace", hooks["trace"] or "free", width)
-    if "references" in hooks:
-        _row(lines, "references", hooks["references"] or "free", width)
+def _about_hooks(hooks: dict[str, Any]) -> list[tuple[str, str]]:
+    names = {"profile": "sys.setprofile", "trace": "sys.settrace", "references": "references"}
+    rows = [(name, hooks[hook] or "free") for hook, name in names.items() if hook in hooks]
     for number, tool in hooks.get("tool_ids", {}).items():
         meant = f" (meant for {tool['reserved_for']})" if tool["reserved_for"] else ""
-        _row(lines, f"tool id {number}", f"{tool['holder'] or 'free'}{meant}", width)
+        rows.append((f"tool id {number}", f"{tool['holder'] or 'free'}{meant}"))
     if "seismo" in hooks:
-        _row(lines, "seismo's hooks", _hub(hooks["seismo"]), width)
-    if "coverage" in hooks:
-        _row(lines, "seismo cover", hooks["coverage"], width)
-    if "objects" in hooks:
-        _row(lines, "seismo objects", hooks["objects"], width)
+        rows.append(("seismo's hooks", _hub(hooks["seismo"])))
+    rows += [(f"seismo {name}", hooks[hook]) for hook, name in _RECORDED.items() if hook in hooks]
+    return rows
 
 
 def _waits(waits: str) -> str:
@@ -445,12 +356,3 @@ def _hub(status: dict[str, Any]) -> str:
     lost = f"; {status['lost']} events were lost" if status["lost"] else ""
     taken = "" if status["held"] else "; another tool has taken the hook"
     return f"{tools}{place}: {', '.join(status['events']) or 'no event'}{lost}{taken}"
-
-
-def _row(lines: list[str], name: str, text: str, width: int) -> None:
-    """Append a name with a wrapped text beside it."""
-    import textwrap
-
-    indent = " " * 18
-    first = f"  {name:<14}  "
-    lines += textwrap.wrap(text, width, initial_indent=first, subsequent_indent=indent) or [first.rstrip()]

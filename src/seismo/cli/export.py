@@ -20,10 +20,22 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from seismo import progress, recording_kinds
+from seismo import formats, progress, recording_kinds
+from seismo.cli.files import FILE_HELP, SUFFIX, check_time, open_recording, or_newest, same, say, say_incomplete
 from seismo.cli.options import FORCE
+from seismo.cli.parsing import add_time
+from seismo.cli.trace_window import add_window, window_of
+from seismo.coverage.recorded_settings import for_recording
+from seismo.coverage.settings import rcfile_of
 from seismo.errors import UsageError
 from seismo.escape import shell_word
+from seismo.formats.destination import check_free
+from seismo.model.trace.call_filter import about_calls
+from seismo.model.trace.excerpt import cut_into
+from seismo.process.output_file import path_of
+from seismo.report.coverage.options import add_settings, say_settings
+from seismo.report.paper import paper_for
+from seismo.report.words import wrapped
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -34,11 +46,6 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments of `seismo export`."""
-    from seismo.cli.files import FILE_HELP, SUFFIX
-    from seismo.cli.parsing import add_time
-    from seismo.cli.trace_window import add_window
-    from seismo.report.coverage.options import add_settings
-
     default = f"(default: the newest *{SUFFIX} in this folder); into a dataset, any number of them"
     parser.add_argument("files", metavar="FILE", nargs="*", help=f"{FILE_HELP} {default}")
     parser.add_argument("-f", "--format", metavar="FORMAT", help="the name of the format (see --list), or dataset")
@@ -89,15 +96,6 @@ def run(args: Namespace) -> int:
         hint = f"one file is enough: it has {args.files[0]}; -f dataset takes several, seismo merge combines them"
         raise UsageError(f"unexpected argument {args.files[1]!a}", hint=hint)
     args.file = args.files[0] if args.files else None
-    from seismo import formats
-    from seismo.cli.files import check_time, open_recording, or_newest, say, say_incomplete
-    from seismo.coverage.recorded_settings import for_recording
-    from seismo.coverage.settings import rcfile_of
-    from seismo.formats.coverage_base import problems_of, settings_of, write_with_settings
-    from seismo.formats.destination import check_free
-    from seismo.process.output_file import path_of
-    from seismo.report.coverage.options import say_settings
-
     args.file = or_newest(args.file)
     if not args.format and not args.output:
         given = open_recording(args.file)
@@ -114,8 +112,12 @@ def run(args: Namespace) -> int:
         raise UsageError(
             f"{option} applies to recordings of coverage only", args.file, f"see: seismo info {shell_word(args.file)}"
         )
+    report = None
     if entry.needs_sources and entry.holds(recording.kind):
-        write_with_settings(recording, for_recording(recording, rcfile=rcfile))
+        from seismo.coverage.analysis import analyze
+
+        settings = for_recording(recording, rcfile=rcfile)
+        report = analyze(recording, settings)
     if args.output and args.output != "-":
         if entry.name == "seismo":
             args.output = path_of("-o", args.output)
@@ -126,13 +128,13 @@ def run(args: Namespace) -> int:
     recording = part
     if entry.holds(recording.kind):
         check_time(recording, args.time, args.file)
-    formats.write(recording, args.output, entry.name, args.weight or "", args.time)
+    formats.write(recording, args.output, entry.name, args.weight or "", args.time, report)
     _say_of_a_trace(recording, entry, args)
     if not entry.lists_losses:
         say_incomplete(recording, args.file)
-    if entry.needs_sources:
-        say_settings(settings_of(recording))
-        for problem in problems_of(recording):
+    if report is not None:
+        say_settings(settings)
+        for problem in report.main_problems:
             say(f"{problem.path}: {problem.text}")
     return 0
 
@@ -141,11 +143,6 @@ def _part(recording: Recording, entry: Format, args: Namespace) -> Recording | N
     """Return the recording to write: the requested part or all of it. Return None if the part was written already."""
     if args.start is None and args.end is None and args.where is None:
         return recording
-    from seismo.cli.files import same
-    from seismo.cli.trace_window import window_of
-    from seismo.model.trace.call_filter import about_calls
-    from seismo.model.trace.excerpt import cut_into
-
     if args.where is not None:
         about_calls(args.where)
     window = window_of(recording, args.file, args)
@@ -159,8 +156,6 @@ def _part(recording: Recording, entry: Format, args: Namespace) -> Recording | N
 
 def _say_of_a_trace(recording: Recording, entry: Format, args: Namespace) -> None:
     """Report on stderr that the file has no timeline or ends early, and the commands that show the rest."""
-    from seismo.cli.files import say
-
     export = f"seismo export {shell_word(args.file)}"
     if recording.calls and entry.name == "json" and not args.format:
         timeline = shell_word(f"{args.output.removesuffix('.json')}.trace.json")
@@ -180,10 +175,6 @@ def _say_of_a_trace(recording: Recording, entry: Format, args: Namespace) -> Non
 
 
 def _list() -> int:
-    from seismo import formats
-    from seismo.report.paper import paper_for
-    from seismo.report.words import wrapped
-
     paper = paper_for(sys.stdout)
     entries = [formats.by_name(name) for name in formats.names()]
     width = max(len(entry.name) for entry in entries)

@@ -7,6 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Literal
 
 from seismo.errors import RecordingError, UsageError
+from seismo.escape import printable, shell_word
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
@@ -77,8 +78,6 @@ def same(path: str, other: str) -> bool:
 
 def say(text: str) -> None:
     """Write a line to stderr, which keeps piped output clean."""
-    from seismo.escape import printable
-
     if sys.stderr is not None:
         print(f"seismo: {printable(text)}", file=sys.stderr)
 
@@ -104,14 +103,12 @@ def open_recording(path: str, attempts: Literal["last", "all"] = "last", by_task
     if begins(start):
         return model.read(path)
     from seismo import formats  # imported late: there are many formats
-    from seismo.watching import json_lines, match_text
+    from seismo.watching import match, match_text
 
-    if match_text.is_ours(start) or json_lines.is_ours(start):
+    if match_text.is_ours(start) or match.is_json_line(start):
         hint = "record the matches as well: seismo watch EXPRESSION --record FILE ..."
         raise RecordingError("this is the output of seismo watch, not a recording", path, hint)
     if path.endswith(".py"):
-        from seismo.escape import shell_word
-
         raise RecordingError(
             "this is a program, not a recording", path, f"to record it: seismo profile {shell_word(path)}"
         )

@@ -9,6 +9,11 @@ import sys
 from typing import TYPE_CHECKING
 
 from seismo import progress
+from seismo.cli.dataset import is_given, verify
+from seismo.cli.files import add_file, open_recording, or_newest
+from seismo.cli.parsing import add_color
+from seismo.report.about import as_json, write_about
+from seismo.report.paper import paper_for
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -16,9 +21,6 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments of `seismo info`."""
-    from seismo.cli.files import add_file
-    from seismo.cli.parsing import add_color
-
     add_file(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object, for programs")
     parser.add_argument(
@@ -32,11 +34,6 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Describe the file on standard output."""
-    from seismo.cli.dataset import is_given, verify
-    from seismo.cli.files import open_recording, or_newest
-    from seismo.report.about import as_json, write_about
-    from seismo.report.paper import paper_for
-
     args.file = or_newest(args.file)
     if args.verify and is_given(args.file):
         return verify(args.file)

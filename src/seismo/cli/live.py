@@ -8,8 +8,13 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
+from seismo.cli.files import say
 from seismo.errors import RecordingError, UsageError
 from seismo.escape import wants_colour
+from seismo.report.facts import command_line, wall_ns
+from seismo.report.paper import ColourPaper, Paper
+from seismo.report.words import Signs, duration, width_of
+from seismo.view.routes import ServedRecording
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -32,9 +37,6 @@ def check(args: Namespace) -> None:
 
 def follow(kind: Kind, recording: Recording, file: str, options: Options) -> int:
     """Show the activity since the last refresh whenever the file has grown, until the program has ended."""
-    from seismo.cli.files import say
-    from seismo.view.routes import ServedRecording
-
     shown, before = ServedRecording(file, recording, live=True), None
     try:
         while True:
@@ -57,10 +59,6 @@ def follow(kind: Kind, recording: Recording, file: str, options: Options) -> int
 
 def _write(kind: Kind, now: Recording, before: Recording | None, options: Options) -> None:
     """Write the report's tables, cut to the height of the terminal, over the previous ones."""
-    from seismo.report.facts import command_line, wall_ns
-    from seismo.report.paper import ColourPaper, Paper
-    from seismo.report.words import Signs, duration, width_of
-
     signs, screen = Signs.of(sys.stdout), sys.stdout.isatty()
     part, of = now, "since the start"
     if before is not None:

@@ -14,8 +14,14 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from seismo import recording_kinds
+from seismo import model, recording_kinds
+from seismo.cli.dataset import is_given, merge_dataset
+from seismo.cli.files import FILE_HELP, open_recording, recording_path
+from seismo.coverage.path_aliases import aliases_of, mapped
+from seismo.coverage.recorded_settings import for_recordings
+from seismo.coverage.settings import rcfile_of
 from seismo.errors import UsageError
+from seismo.report.coverage.options import add_settings, say_settings
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -28,9 +34,6 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments of `seismo merge`."""
-    from seismo.cli.files import FILE_HELP
-    from seismo.report.coverage.options import add_settings
-
     parser.add_argument("files", metavar="FILE", nargs="+", help=FILE_HELP)
     parser.add_argument("-o", "--output", metavar="OUT", help="the recording to write")
     parser.add_argument(
@@ -59,10 +62,6 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Read the files, one at a time, and write the merged recording."""
-    from seismo import model
-    from seismo.cli.dataset import is_given, merge_dataset
-    from seismo.cli.files import recording_path
-
     if args.output is None:
         raise UsageError("the recording to write is not named", hint="-o names it: seismo merge -o OUT FILE...")
     output = args.output if args.format else recording_path(args.output, args.force)
@@ -81,11 +80,6 @@ def _mapped(openers: list[_Opener], args: Namespace) -> list[_Opener]:
 
     Each opener reads its recording when it is called, so that only one is in memory.
     """
-    from seismo.coverage.path_aliases import aliases_of, mapped
-    from seismo.coverage.recorded_settings import for_recordings
-    from seismo.coverage.settings import rcfile_of
-    from seismo.report.coverage.options import say_settings
-
     metas = [opener().meta for opener in openers]
     settings = for_recordings(metas, rcfile=rcfile_of(args.rcfile, args.no_config))
     if settings.paths or settings.relative_files:
@@ -99,8 +93,6 @@ def _mapped(openers: list[_Opener], args: Namespace) -> list[_Opener]:
 
 def _opener(path: str) -> _Opener:
     """Return a function that reads the file and may be called several times."""
-    from seismo.cli.files import open_recording
-
     if os.path.isfile(path):
         return lambda: open_recording(path)
     read = open_recording(path)  # standard input and pipes can be read only once

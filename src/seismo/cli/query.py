@@ -17,15 +17,26 @@ import sys
 from typing import TYPE_CHECKING
 
 from seismo import progress
+from seismo.cli.dataset import add_attempts, attempts, is_given, only_one, say_problems
+from seismo.cli.dataset import write_tables as write_tables_of
+from seismo.cli.files import SUFFIX, check_time, open_recording, or_newest, say, say_incomplete
+from seismo.cli.parsing import add_color, add_time
+from seismo.cli.trace_window import add_window, window_of
+from seismo.dataset import Dataset
 from seismo.errors import UsageError
+from seismo.formats.destination import check_free, into_path
+from seismo.query import TABLES, Database, Source, described, in_sql
+from seismo.query.database import MEMORY
+from seismo.query.result_writers import write_csv, write_json, write_text
+from seismo.query.sql_tables import FOREVER
+from seismo.report.paper import Paper, paper_for
+from seismo.report.words import wrapped
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from collections.abc import Callable
 
     from seismo.model import Recording
-    from seismo.query import Database, Source
-    from seismo.report.paper import Paper
 
 FORMATS = ("text", "csv", "json", "parquet")
 MOST = 1000
@@ -42,12 +53,6 @@ _EXAMPLES = (
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments of `seismo query`."""
-    from seismo.cli.dataset import add_attempts
-    from seismo.cli.files import SUFFIX
-    from seismo.cli.parsing import add_color, add_time
-    from seismo.cli.trace_window import add_window
-    from seismo.query.database import MEMORY
-
     parser.add_argument(
         "words",
         metavar="FILE ... SQL",
@@ -71,14 +76,8 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Run the query and write its result."""
-    from seismo.cli.files import or_newest
-    from seismo.query import Database
-    from seismo.report.paper import paper_for
-
     words = list(args.words)
     sql = "" if args.tables else _sql(words)
-    from seismo.cli.dataset import attempts, is_given
-
     if any(map(is_given, words)):
         return _query_dataset(args, words, sql)
     attempts(args, ", ".join(words))
@@ -92,16 +91,11 @@ def run(args: Namespace) -> int:
 
 def _query_dataset(args: Namespace, words: list[str], sql: str) -> int:
     """Run the query on a dataset, or list its tables."""
-    from seismo.cli.dataset import attempts, only_one, say_problems, write_tables
-    from seismo.dataset import Dataset
-    from seismo.query import Database
-    from seismo.report.paper import paper_for
-
     path = only_one(words)
     with Dataset(path, memory=args.memory, attempts=attempts(args, path)) as dataset:
         say_problems(dataset)
         if args.tables:
-            write_tables(paper_for(sys.stdout, args.color), dataset)
+            write_tables_of(paper_for(sys.stdout, args.color), dataset)
             return 0
         views, folder, filesystem = dataset.views(), dataset.path, dataset.filesystem
         _answer(
@@ -116,8 +110,6 @@ def _query_dataset(args: Namespace, words: list[str], sql: str) -> int:
 
 def _answer(args: Namespace, sql: str, opened: Callable[[str | None], Database]) -> None:
     """Run the query on a database and write its result. opened: opens it, with a file that it may write."""
-    from seismo.formats.destination import check_free
-
     form = args.format or _by_suffix(args.output)
     if form == "parquet" and not args.output:
         raise UsageError("parquet is a binary format", hint="give a file: -o OUT.parquet")
@@ -134,8 +126,6 @@ def _answer(args: Namespace, sql: str, opened: Callable[[str | None], Database])
 
 def _sql(words: list[str]) -> str:
     """Remove the query from the words and return it. Raise UsageError if there is none."""
-    from seismo.cli.files import SUFFIX
-
     if not words:
         raise UsageError("no query is given", hint="seismo query FILE 'select * from functions'; or --tables")
     last = words[-1]
@@ -147,9 +137,6 @@ def _sql(words: list[str]) -> str:
 
 def _sources(paths: list[str], args: Namespace) -> list[Source]:
     """Return the recordings, each named by its file name, or by its path where that is ambiguous."""
-    from seismo.cli.files import check_time, open_recording, say_incomplete
-    from seismo.query import Source
-
     ends = [os.path.basename(path) for path in paths]
     found = []
     for path, end in progress.over("reading recordings", zip(paths, ends, strict=True), len(paths)):
@@ -163,9 +150,6 @@ def _sources(paths: list[str], args: Namespace) -> list[Source]:
 
 def _window(recording: Recording, path: str, args: Namespace) -> tuple[int, int]:
     """Return the requested window of a trace, in ns."""
-    from seismo.cli.trace_window import window_of
-    from seismo.query.sql_tables import FOREVER
-
     return (0, FOREVER) if args.start is None and args.end is None else window_of(recording, path, args)
 
 
@@ -176,10 +160,6 @@ def _by_suffix(output: str | None) -> str:
 
 def _write(args: Namespace, form: str, database: Database, sql: str) -> None:
     import io
-
-    from seismo.formats.destination import into_path
-    from seismo.query.result_writers import write_csv, write_json, write_text
-    from seismo.report.paper import Paper, paper_for
 
     result = database.run(sql)  # run before the output is opened, so that a failed query leaves it unchanged
 
@@ -223,17 +203,12 @@ def _write_parquet(args: Namespace, opened: Callable[[str | None], Database], sq
 
 def _say_problems(database: Database) -> None:
     """Warn on stderr of gaps in the calls of a trace."""
-    from seismo.cli.files import say
-
     for name, problem in dict.fromkeys(database.problems):
         say(f"{name}: {problem}")
 
 
 def write_tables(paper: Paper, sources: list[Source]) -> None:
     """Write the tables with their numbers of rows, their descriptions and their columns."""
-    from seismo.query import TABLES, described, in_sql
-    from seismo.report.words import wrapped
-
     width = max(map(len, TABLES))
     for name, entry in TABLES.items():
         rows = sum(len(given) if hasattr(given := entry.give(source), "__len__") else 0 for source in sources)

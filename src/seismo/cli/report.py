@@ -36,16 +36,23 @@ import sys
 from typing import TYPE_CHECKING, NoReturn, TextIO
 
 from seismo import progress
-from seismo.cli.options import FORCE, OPEN
+from seismo.cli.dataset import add_attempts, attempts
+from seismo.cli.files import add_file, check_time, open_recording, open_running, or_newest
+from seismo.cli.options import FORCE, OPEN, one_of
+from seismo.cli.parsing import add_color, add_time
 from seismo.errors import UsageError, did_you_mean
 from seismo.escape import shell_word
+from seismo.report.kind import MOST, OF_PSTATS, every, of, own
+from seismo.report.kind import orders as orders_of
+from seismo.report.objects.options import TABLES
+from seismo.report.options import Options
+from seismo.report.paper import paper_for
 
 if TYPE_CHECKING:
     import argparse
 
     from seismo.model import Recording
     from seismo.report.kind import Kind
-    from seismo.report.options import Options
 
 FORMATS = ("markdown", "json", "gutter-json")
 # Options that go with --format: those that select content.
@@ -74,11 +81,6 @@ _EXAMPLES = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `seismo report`."""
-    from seismo.cli.dataset import add_attempts
-    from seismo.cli.files import add_file
-    from seismo.cli.parsing import add_color, add_time
-    from seismo.report.kind import every
-
     add_file(parser)
     parser.add_argument(
         "--sort",
@@ -124,8 +126,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _declared(kind: Kind, parser: argparse.ArgumentParser) -> dict[str, object]:
     """Declare the kind's own options. Return their defaults."""
-    from seismo.report.kind import own
-
     before = {action.dest for action in parser._actions}
     if kind.options:
         own(kind, kind.options)(parser)
@@ -134,18 +134,13 @@ def _declared(kind: Kind, parser: argparse.ArgumentParser) -> dict[str, object]:
 
 def orders() -> list[str]:
     """Return all words of --sort except cProfile's."""
-    from seismo.report import kind
-
-    return list(dict.fromkeys(word for one in kind.every() for word in kind.orders(one)))
+    return list(dict.fromkeys(word for one in every() for word in orders_of(one)))
 
 
 def _order(word: str) -> str:
-    from seismo.report import kind
-    from seismo.report.kind import OF_PSTATS, every
-
     known = orders()
     if word.removeprefix("-") not in known and word not in OF_PSTATS:
-        of_kinds = "; ".join(f"{one.what}: {', '.join(kind.orders(one))}" for one in every())
+        of_kinds = "; ".join(f"{one.what}: {', '.join(orders_of(one))}" for one in every())
         raise UsageError(f"--sort cannot be {word!a}", hint=did_you_mean(word, [*known, *OF_PSTATS]) + of_kinds)
     return OF_PSTATS.get(word, word)
 
@@ -188,15 +183,11 @@ def _options(args: argparse.Namespace) -> Options:
     """Return the options as the report expects them."""
     from dataclasses import fields
 
-    from seismo.report.options import Options
-
     return Options(**{field.name: getattr(args, field.name) for field in fields(Options)})
 
 
 def _formatted(kind: Kind, recording: Recording, args: argparse.Namespace, options: Options) -> int:
     """Write the recording's story, or the data for an editor's gutter."""
-    from seismo.report.kind import MOST
-
     most = max(MOST, args.max_lines or 0)
     notes = args.format == "gutter-json"
     story = kind.gutter(recording, args.file, options) if notes else kind.story(recording, args.file, most, options)
@@ -225,19 +216,13 @@ def write(shown: str, stream: TextIO) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Show the recording on standard output."""
-    from seismo.cli import live
-    from seismo.cli.dataset import attempts
-    from seismo.cli.files import check_time, open_recording, open_running, or_newest
-    from seismo.cli.options import one_of
-    from seismo.report.kind import of
-    from seismo.report.objects.options import TABLES
-    from seismo.report.paper import paper_for
-
     given = _options(args)
     for kind, _ in args.of_kinds:
         kind.check(given)
     _check_format(args)
     if args.live:
+        from seismo.cli import live
+
         live.check(args)
     args.limit = sys.maxsize if args.limit == 0 else args.limit
     args.file = or_newest(args.file)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from seismo.errors import UsageError
+from seismo.report.calls.window import END, nanoseconds
+from seismo.report.words import Signs, duration
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace, _ArgumentGroup
@@ -21,9 +23,6 @@ def add_window(parser: ArgumentParser | _ArgumentGroup, what: str) -> None:
 
 def window_of(recording: Recording, path: str, args: Namespace) -> tuple[int, int]:
     """Return the selected window in ns. Raise UsageError if it is empty or the recording is not a trace."""
-    from seismo.report.calls.window import END
-    from seismo.report.words import Signs, duration
-
     if not recording.calls:
         raise UsageError("this recording is not a trace", path, "to record one: seismo trace SCRIPT")
     last = recording.calls.end_ns + 1
@@ -39,8 +38,6 @@ def window_of(recording: Recording, path: str, args: Namespace) -> tuple[int, in
 
 def _time(word: str, option: str, last: int) -> int:
     """Return a time in ns. `last` is the value of `end`."""
-    from seismo.report.calls.window import nanoseconds
-
     if word == "end":
         return last
     if word.startswith("end-"):

@@ -13,20 +13,21 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
+from seismo.cli.files import FILE_HELP, SUFFIX, open_recording, open_running, or_newest, say
+from seismo.cli.pages import opened
 from seismo.errors import UsageError
+from seismo.view.routes import Routes, ServedRecording
+from seismo.view.server import Server
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
-    from seismo.view.routes import ServedRecording
 
 MOST_FILES = 20
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the arguments of `seismo view`."""
-    from seismo.cli.files import FILE_HELP, SUFFIX
-
     help_files = f"{FILE_HELP.partition(';')[0]} (default: the newest *{SUFFIX} in this folder)"
     parser.add_argument("files", metavar="FILE", nargs="*", help=help_files)
     parser.add_argument("--live", action="store_true", help="follow recordings while they are written")
@@ -40,11 +41,6 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Serve until interrupted."""
-    from seismo.cli.files import say
-    from seismo.cli.pages import opened
-    from seismo.view.routes import Routes
-    from seismo.view.server import Server
-
     server = Server(Routes(_shown(args)), args.port)
     try:
         sys.stdout.write(f"{server.url}\n")
@@ -61,9 +57,6 @@ def run(args: Namespace) -> int:
 
 
 def _shown(args: Namespace) -> list[ServedRecording]:
-    from seismo.cli.files import open_recording, open_running, or_newest
-    from seismo.view.routes import ServedRecording
-
     files = args.files or [or_newest(None)]
     if len(files) > MOST_FILES:
         raise UsageError(f"{len(files)} files are too many to show together", hint=f"name at most {MOST_FILES}")

@@ -95,8 +95,8 @@ class _Run:
         """
         from seismo.sessions.watch import Watch
         from seismo.watching import end_summary, source_lines
-        from seismo.watching.actions import Actions
-        from seismo.watching.describe_match import Detail
+        from seismo.watching.actions import chosen
+        from seismo.watching.describe_match import DETAILS
         from seismo.watching.event_selection import EventSelection
         from seismo.watching.match_printer import Printer
 
@@ -120,8 +120,8 @@ class _Run:
                 limit=given.get("limit"),
                 script=program.full if program.kind == "script" and not program.importable else "",
             ),
-            Actions(_actions(given, self.action, bool(output))),
-            Detail(**{name: True for name in Detail.__slots__ if name in given}),
+            chosen(_actions(given, self.action, bool(output))),
+            {name for name in DETAILS if name in given},
             Printer(self.stream, json="json" in given, color=color),
             given.get("record"),
         )
@@ -264,12 +264,11 @@ def _encoding() -> str:
 
 def _open(name: str, json: bool, force: bool) -> TextIO | None:
     from seismo.process.output_file import open_text
-    from seismo.watching import json_lines
-    from seismo.watching import match_text as text
+    from seismo.watching import match, match_text
 
     if name == "-":
         return _private(1)
-    is_ours = None if force else json_lines.is_ours if json else text.is_ours
+    is_ours = None if force else match.is_json_line if json else match_text.is_ours
     try:
         fd = open_text(name, "--json" if json else "-o", is_ours)
     except OSError as error:

@@ -77,7 +77,7 @@ def analyze(recording: Recording, settings: Settings) -> CoverageReport:
         problems += [Problem(path, doubt) for doubt in doubts]
     for name in sorted(recorded.generated):
         problems.append(Problem(name, "the code was generated while the program ran: it has no source file", True))
-    return CoverageReport(files, problems, branch=branch, counts=counts, has_contexts=has_contexts)
+    return CoverageReport(files, problems, branch, counts, has_contexts, settings.precision)
 
 
 def _has(recording: Recording, what: str) -> bool:

@@ -204,6 +204,12 @@ class CoverageReport:
     branch: bool = False  # True if branches were recorded
     counts: bool = False  # True if hits are counts
     has_contexts: bool = False
+    precision: int = 0  # decimals of percentages
+
+    @property
+    def main_problems(self) -> list[Problem]:
+        """Return the problems without minor ones."""
+        return [problem for problem in self.problems if not problem.minor]
 
     @functools.cached_property
     def totals(self) -> Percentages:

@@ -27,10 +27,9 @@ if TYPE_CHECKING:
 
 
 class Aliases:
-    """The local paths of source trees from elsewhere. folder: start of relative paths."""
+    """The local paths of source trees from elsewhere. Relative paths start at the current folder."""
 
-    def __init__(self, folder: str | None = None) -> None:
-        self.folder = os.getcwd() if folder is None else folder
+    def __init__(self) -> None:
         self._aliases: list[tuple[re.Pattern[str], str]] = []
         self._known: dict[str, str] = {}
 
@@ -45,10 +44,10 @@ class Aliases:
         if pattern.endswith("*"):
             raise UsageError("an alias cannot end with a wildcard: it is the root of a tree", pattern)
         if not pattern.startswith("*") and not _is_absolute(pattern + slash):
-            pattern = os.path.realpath(os.path.join(self.folder, pattern))
+            pattern = os.path.realpath(pattern)
             slash = "/"
         regex = re.compile(expression_of(pattern if pattern.endswith(slash) else pattern + slash), re.IGNORECASE)
-        self._aliases.append((regex, os.path.realpath(os.path.join(self.folder, result)).rstrip("/") + "/"))
+        self._aliases.append((regex, os.path.realpath(result).rstrip("/") + "/"))
         self._known.clear()
 
     def map(self, path: str, exists: Callable[[str], bool] = os.path.exists) -> str:
@@ -79,9 +78,9 @@ def _is_absolute(path: str) -> bool:
     return ntpath.isabs(path) or posixpath.isabs(path)
 
 
-def aliases_of(paths: Mapping[str, Iterable[str]], more: Iterable[str] = (), folder: str | None = None) -> Aliases:
+def aliases_of(paths: Mapping[str, Iterable[str]], more: Iterable[str] = ()) -> Aliases:
     """Return the aliases of --paths CANONICAL=ALIAS[,ALIAS...], then those of the setting [paths]. Raise UsageError."""
-    found = Aliases(folder)
+    found = Aliases()
     for text in more:
         result, equals, patterns = text.partition("=")
         if not (result and equals and patterns):

@@ -27,7 +27,7 @@ NAMES = (
     *("exclude", "partial", "partial_always", "relative_files"),
     *(name for name, section, _, how in OPTIONS if section != "run" and how not in ("path", "patterns")),
 )
-_LARGEST = {"fail_under": 100, "precision": 20, "xml_package_depth": 10**6}
+_LARGEST = {"fail_under": 100, "precision": 20}
 _SWITCHES = ("html_skip_covered", "html_skip_empty")  # of the settings that may be None
 
 

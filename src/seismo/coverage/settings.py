@@ -100,14 +100,9 @@ class Settings:
     html_title = "Coverage report"
     html_skip_covered: bool | None = None  # None for the value of skip_covered
     html_skip_empty: bool | None = None
-    html_show_contexts = False
     xml_output = "coverage.xml"
-    xml_package_depth = 99
     json_output = "coverage.json"
-    json_pretty_print = False
-    json_show_contexts = False
     lcov_output = "coverage.lcov"
-    lcov_line_checksums = False
 
     def __init__(self, **given: Any) -> None:
         """Set the given values over the defaults."""
@@ -198,21 +193,18 @@ OPTIONS = (
     ("html_title", "html", "title", "text"),
     ("html_skip_covered", "html", "skip_covered", "switch"),
     ("html_skip_empty", "html", "skip_empty", "switch"),
-    ("html_show_contexts", "html", "show_contexts", "switch"),
     ("xml_output", "xml", "output", "path"),
-    ("xml_package_depth", "xml", "package_depth", "whole"),
     ("json_output", "json", "output", "path"),
-    ("json_pretty_print", "json", "pretty_print", "switch"),
-    ("json_show_contexts", "json", "show_contexts", "switch"),
     ("lcov_output", "lcov", "output", "path"),
-    ("lcov_line_checksums", "lcov", "line_checksums", "switch"),
 )
 
 # Options without an effect here: seismo always does this, or they concern the implementation of coverage.py.
 _NO_DIFFERENCE = {"run": {"command_line", "concurrency", "core", "debug", "debug_file", "disable_warnings"}}
 _NO_DIFFERENCE["run"] |= {"parallel", "sigterm", "timid", "_crash"}
+_NO_DIFFERENCE |= {"html": {"show_contexts"}, "json": {"pretty_print", "show_contexts"}}
 # Options of coverage.py that seismo lacks.
 _NOT_TAKEN = {"run": ("plugins",), "report": ("format",), "html": ("extra_css",)}
+_NOT_TAKEN |= {"xml": ("package_depth",), "lcov": ("line_checksums",)}
 
 # The names in [tool.seismo.cover] are those of the settings, with a few differences.
 _OURS = {

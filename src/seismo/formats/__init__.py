@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING
 from seismo import model, progress
 from seismo.errors import FormatError, did_you_mean
 from seismo.formats import (
-    annotate,
     callgrind,
     chrome,
     cobertura,
@@ -39,6 +38,7 @@ from seismo.formats.base import WEIGHTS, ByteSink, Format
 from seismo.model.recording import begins
 
 if TYPE_CHECKING:
+    from seismo.coverage.coverage_report import CoverageReport
     from seismo.model import Recording
 
 __all__ = [
@@ -61,7 +61,6 @@ FORMATS: tuple[Format, ...] = (
     callgrind.FORMAT,
     collapsed.FORMAT,
     collapsed.LONG,
-    collapsed.MICROSECONDS,
     collapsed.CALLS,
     speedscope.FORMAT,
     chrome.FORMAT,
@@ -74,7 +73,6 @@ FORMATS: tuple[Format, ...] = (
     coverage_json.FORMAT,
     lcov.FORMAT,
     cobertura.FORMAT,
-    annotate.FORMAT,
     seismo.FORMAT,
 )
 
@@ -163,6 +161,7 @@ def write(
     format: str | None = None,  # noqa: A002
     weight: str = "",
     time: str | None = None,
+    report: CoverageReport | None = None,
 ) -> None:
     """Write a recording in another tool's format.
 
@@ -171,33 +170,30 @@ def write(
     format: the name of a format; by default it follows from the path
     weight: the weight of stacks of objects, one of WEIGHTS
     time: the times of calls and lines to write: "wall" (elapsed, the default), "cpu" (running) or "wait"
+    report: of coverage, the recording compared with the sources; by default by the settings that it carries
 
     Raise FormatError if the format is unknown or the target cannot be written.
     """
-    if isinstance(target, str | os.PathLike) and os.fspath(target) != "-":
-        path = os.fspath(target)
-        chosen = by_name(format) if format else for_path(path, recording.kind, bool(recording.calls))
-        progress.begin(f"writing {chosen.name}")
-        recording = chosen.timed(recording, time)
-        with destination.into_path(path) as file:
-            if path.lower().endswith(".json.gz"):
-                with gzip.GzipFile("", "wb", 6, file, 0) as packed:
-                    chosen.write(recording, packed, weight)
-            else:
-                chosen.write(recording, file, weight)
-        return
-    if format is None:
+    path = os.fspath(target) if isinstance(target, str | os.PathLike) else "-"
+    if format is None and path == "-":
         raise FormatError(
             "the format is missing, and there is no file name that it follows from",
             hint=f"name one of: {_known(recording.kind, bool(recording.calls))}",
         )
-    chosen = by_name(format)
+    chosen = by_name(format) if format else for_path(path, recording.kind, bool(recording.calls))
     progress.begin(f"writing {chosen.name}")
     recording = chosen.timed(recording, time)
-    if target is None or isinstance(target, str | os.PathLike):
-        chosen.write(recording, destination.into_stdout(chosen.binary, chosen.name), weight)
+    if path != "-":
+        with destination.into_path(path) as file:
+            if path.lower().endswith(".json.gz"):
+                with gzip.GzipFile("", "wb", 6, file, 0) as packed:
+                    chosen.write(recording, packed, weight, report)
+            else:
+                chosen.write(recording, file, weight, report)
+    elif target is None or isinstance(target, str | os.PathLike):
+        chosen.write(recording, destination.into_stdout(chosen.binary, chosen.name), weight, report)
     else:
-        chosen.write(recording, destination.into_file(target, chosen.binary, chosen.name), weight)
+        chosen.write(recording, destination.into_file(target, chosen.binary, chosen.name), weight, report)
 
 
 def read(path: str | os.PathLike[str], format: str | None = None) -> Recording:  # noqa: A002

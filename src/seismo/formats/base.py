@@ -21,6 +21,7 @@ from seismo.recording_kinds import CALLS, shown_as
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from seismo.coverage.coverage_report import CoverageReport
     from seismo.model import Recording
 
 MAX_BYTES = 1 << 30
@@ -71,6 +72,7 @@ class Format:
     kept: the data that a reader returns
     of: the kinds of recordings that it supports, or empty for all kinds
     needs_sources: True if the writer reads the recorded program's sources
+    takes_report: True if the writer also takes a report of coverage, or None for one by the recording's own settings
     weighed: writers by kind, instead of `writer`, for stacks with a weight of WEIGHTS
     mark: bytes at the start of each file that seismo wrote, or empty
     lists_losses: True if the file lists the losses of the recording
@@ -85,13 +87,14 @@ class Format:
     description: str
     suffixes: tuple[str, ...]
     binary: bool
-    writer: Callable[[Recording, ByteSink], None]
+    writer: Callable[..., None]
     reader: Callable[[bytes], Recording] | None
     lost: str
     kept: str = ""
     prefixes: tuple[str, ...] = ()
     of: tuple[str, ...] = (CALLS,)
     needs_sources: bool = False
+    takes_report: bool = False
     weighed: Mapping[str, Callable[[Recording, ByteSink, str], None]] = field(default_factory=dict)
     mark: bytes = b""
     lists_losses: bool = False
@@ -109,14 +112,15 @@ class Format:
         if time is not None and not has_times:
             what = recording_kinds.entry(recording.kind).of
             raise FormatError(f"a recording of {what} has only one kind of times")
-        # Without a choice it stays the same object, because settings for the export are attached to it.
         return recording.timed(time or ("wall" if has_times and self.all_times else recording.times))
 
-    def write(self, recording: Recording, file: ByteSink, weight: str = "") -> None:
+    def write(
+        self, recording: Recording, file: ByteSink, weight: str = "", report: CoverageReport | None = None
+    ) -> None:
         """Write all of the recording that the format can hold to a file that is open for bytes.
 
-        weight: one of WEIGHTS, for stacks of objects, by default the first. Raise FormatError if the format does not
-        support this kind of recording or this weight.
+        weight: one of WEIGHTS, for stacks of objects, by default the first. report: as for formats.write(). Raise
+        FormatError if the format does not support this kind of recording or this weight.
         """
         kind = shown_as(recording.kind)
         if not self.holds(kind):
@@ -140,6 +144,8 @@ class Format:
             )
         if weighed is not None:
             weighed(recording, file, weight or WEIGHTS[0])
+        elif self.takes_report:
+            self.writer(recording, file, report)
         else:
             self.writer(recording, file)
 

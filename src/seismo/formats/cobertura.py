@@ -33,10 +33,10 @@ _DIGITS = re.compile(r"([0-9]+)")
 _NUMBER = re.compile(r"-?[0-9]{1,9}\Z")
 
 
-def _write(recording: Recording, file: ByteSink) -> None:
+def _write(recording: Recording, file: ByteSink, report: CoverageReport | None) -> None:
     from xml.sax.saxutils import escape, quoteattr  # they import the modules of HTTP and mail
 
-    report = report_of(recording)
+    report = report_of(recording, report)
     branch = report.branch
     ends = [end for end in recording.processes["end_ns"] if end > 0]
     stamp = max(ends) // 1_000_000 if ends else int(time.time() * 1000)
@@ -238,5 +238,6 @@ FORMAT = Format(
     kept="lines with their counts; branches, of seismo's own files",
     of=(COVERAGE,),
     needs_sources=True,
+    takes_report=True,
     mark=b'version="seismo ',
 )

@@ -1,10 +1,10 @@
 """Collapsed stacks: one line per path, `a;b;c WEIGHT`, for flamegraph.pl, inferno, speedscope and gprof2dot.
 
-The weight is the own time of the path's last function in ns. Two more formats have own time in whole µs (for tools that
-expect such numbers) and calls. A function's name is repeated on each of its paths, so it is short: `module:qualname` or
-`module:qualname (C)`. If several functions share the name, it is `module:qualname (:line)` or, if that is ambiguous,
-the word of function_names.py with file and line. A fourth format has these words for all functions. If there are
-several threads, each stack begins with `<thread ID NAME>`, and if there are several processes, with `<process PID>`.
+The weight is the own time of the path's last function in ns, or in a second format its calls. A function's name is
+repeated on each of its paths, so it is short: `module:qualname` or `module:qualname (C)`. If several functions share
+the name, it is `module:qualname (:line)` or, if that is ambiguous, the word of function_names.py with file and line. A
+third format has these words for all functions. If there are several threads, each stack begins with `<thread ID NAME>`,
+and if there are several processes, with `<process PID>`.
 
 A path of n frames has n frames of text, so a chain of n calls has n²/2: ten thousand levels would be half a gigabyte.
 Beyond MAX_DEPTH, functions are written under `<deeper>` at the end of the first MAX_DEPTH frames, so that each function
@@ -143,19 +143,6 @@ def _nanoseconds(recording: Recording) -> Callable[[int], int]:
     return lambda row: number(own[row])
 
 
-def _microseconds(recording: Recording) -> Callable[[int], int]:
-    own = recording.tree["own_ns"]
-    carried = 0  # rounding carries over to the next path, so that a thousand paths of 400 ns add up to 400 µs
-
-    def weight(row: int) -> int:
-        nonlocal carried
-        carried += number(own[row])
-        amount, carried = divmod(carried, 1000)
-        return amount
-
-    return weight
-
-
 def _calls(recording: Recording) -> Callable[[int], int]:
     calls = recording.tree["calls"]
     return lambda row: int(calls[row])
@@ -164,8 +151,8 @@ def _calls(recording: Recording) -> Callable[[int], int]:
 _WEIGHT = re.compile(r"[0-9]{1,19}(?:\.[0-9]{1,9})?\Z")
 
 
-def _read(data: bytes, source: str, scale: int) -> Recording:
-    """Read collapsed stacks. scale: ns per unit of the weight, or 0 for calls."""
+def _read(data: bytes, source: str, counts: bool) -> Recording:
+    """Read collapsed stacks. counts: True if the weights are calls, False if they are ns."""
     builder = Builder()
     paths = Paths(builder)
     functions: dict[str, int] = {}
@@ -187,13 +174,11 @@ def _read(data: bytes, source: str, scale: int) -> Recording:
             node = paths.child(thread, node, function)
         if node == ROOT:
             continue  # only a thread's marker
-        if scale:
-            paths.own[node] += whole(float(weight) * scale if "." in weight else int(weight) * scale, "a weight")
-        else:
-            paths.calls[node] += whole(float(weight), "a weight")
-    if scale:
+        column = paths.calls if counts else paths.own
+        column[node] += whole(float(weight) if "." in weight else int(weight), "a weight")
+    if not counts:
         builder.loss("calls-unknown", 1, "collapsed stacks have weights and no calls")
-        builder.loss("unit-assumed", 1, "the weights were taken for " + ("ns" if scale == 1 else "µs"))
+        builder.loss("unit-assumed", 1, "the weights were taken for ns")
     return paths.build(source)
 
 
@@ -230,20 +215,21 @@ def _format(
     description: str,
     lost: str,
     weigh: _Weigh = _nanoseconds,
-    scale: int = 1,
     places: bool = False,
+    counts: bool = False,
     **more: Any,
 ) -> Format:
-    """Return an entry of the registry. weigh, places: as for _write; scale: as for _read."""
+    """Return an entry of the registry. weigh, places: as for _write; counts: as for _read."""
     return Format(
         name=name,
         description=f"collapsed stacks, {description}",
         suffixes=more.pop("suffixes", ()),
         binary=False,
         writer=partial(_write, weigh=weigh, places=places),
-        reader=partial(_read, source=name, scale=scale),
+        reader=partial(_read, source=name, counts=counts),
         lost=f"{lost}, {_LOST}" if places else f"{lost}, {_NO_PLACES} {_LOST}",
         kept=_SPLIT,
+        counts=counts,
         **more,
     )
 
@@ -259,5 +245,4 @@ FORMAT = _format(
 LONG = _format(
     "collapsed-long", "own time in ns, with the files and lines of functions: many times as large", "calls", places=True
 )
-MICROSECONDS = _format("collapsed-us", "own time in whole µs", "calls", _microseconds, 1000)
-CALLS = _format("collapsed-calls", "weighted by calls", "times", _calls, 0, counts=True)
+CALLS = _format("collapsed-calls", "weighted by calls", "times", _calls, counts=True)

@@ -3,56 +3,30 @@
 A recording has its lines by function. Other tools have them by file and have no functions, so lines that are read
 belong to one function per file, `<module>`. The analysis joins recording and source by file and line, so it works with
 both.
-
-A context is usually a test. Lines that ran in no context belong to the one with the empty name, as in coverage.py.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary
 
+from seismo.coverage.executed_lines import ExecutedFiles, ExecutedLines
 from seismo.errors import FormatError
 from seismo.formats import function_names
 from seismo.formats.base import MAX_LINE, MAX_NODES, MAX_VALUE
 from seismo.model import Builder, Recording
-from seismo.model.columns import bits_of, rows_of
 from seismo.model.enums import RAN_ONLY
 from seismo.recording_kinds import COVERAGE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
-    from seismo.coverage.coverage_report import CoverageReport, Problem
-    from seismo.coverage.settings import Settings
+    from seismo.coverage.coverage_report import CoverageReport
 
 Arc = tuple[int, int]
 
-_OUTSIDE = ""  # the context of lines that ran in none
 _NOT_XML = re.compile("[\ufffe\uffff]")
-
-
-def resolved(path: str) -> str:
-    """Return the path without links, as the analysis does, or unchanged if it is invalid (a zero byte)."""
-    try:
-        return os.path.realpath(path)
-    except ValueError:
-        return path
-
-
-@dataclass(slots=True)
-class ExecutedFile:
-    """The executed lines and arcs of one file, as reported. path is absolute if it is known."""
-
-    path: str
-    lines: dict[int, int] = field(default_factory=dict)  # hits, or 1 if they were not counted
-    arcs: dict[Arc, int] = field(default_factory=dict)
-
-
-_Place = tuple[ExecutedFile | None, Any]  # the file of a row, or None, and its line or arc
 
 
 def has_arcs(recording: Recording) -> bool:
@@ -60,116 +34,27 @@ def has_arcs(recording: Recording) -> bool:
     return any(part.get("branch") is True for part in recording.parts) or bool(len(recording.arcs))
 
 
-class ExecutedByFile:
-    """A recording by file: the files that ran or that it names. Code without a file is left out."""
-
-    def __init__(self, recording: Recording) -> None:
-        self._recording = recording
-        paths = {file: path or "" for file, path, *_ in rows_of(recording, "sources")}
-        self._files: dict[str, ExecutedFile] = {path: ExecutedFile(path) for path in paths.values() if path}
-        of_function = [self._file(paths.get(file, file)) for file in recording.functions.strings("file")]
-        self._places: tuple[list[_Place], list[_Place]] = ([], [])  # of the rows of lines and of arcs
-        for function, line, hits, *_ in rows_of(recording, "lines"):
-            self._add(0, of_function[function] if line > 0 else None, line, hits)
-        for function, from_line, to_line, hits, _ in rows_of(recording, "arcs"):
-            self._add(1, of_function[function], (from_line, to_line), hits)
-
-    def _file(self, path: str) -> ExecutedFile | None:
-        return self._files.setdefault(path, ExecutedFile(path)) if path and not path.startswith("<") else None
-
-    def _add(self, kind: int, ran: ExecutedFile | None, place: Any, hits: int) -> None:
-        self._places[kind].append((ran, place))
-        if ran is not None:
-            sums: dict[Any, int] = ran.arcs if kind else ran.lines
-            sums[place] = sums.get(place, 0) + hits
-
-    @property
-    def files(self) -> list[ExecutedFile]:
-        """Return the files, sorted by path."""
-        return [self._files[path] for path in sorted(self._files)]
-
-    def contexts(self) -> Iterator[tuple[str, list[ExecutedFile]]]:
-        """Yield the executed lines of each context, one at a time, and last those in no context, with an empty name.
-
-        Hits are 1. All contexts at once would need memory for lines times contexts, which is too much for a large test
-        suite.
-        """
-        blocks: dict[str, list[tuple[int, int, int]]] = {}
-        names = [name for (name,) in rows_of(self._recording, "contexts")]
-        seen = tuple(bytearray(len(places)) for places in self._places)
-        for context, kind, base, bits in rows_of(self._recording, "context_hits"):
-            blocks.setdefault(names[context], []).append((kind, base, bits))
-        outside = blocks.pop(_OUTSIDE, [])
-        for name in sorted(blocks):
-            yield name, self._chosen(self._rows_in(blocks[name], seen))
-        rows = list(self._rows_in(outside, seen))
-        rows += [(kind, row) for kind in (0, 1) for row, was_seen in enumerate(seen[kind]) if not was_seen]
-        yield _OUTSIDE, self._chosen(rows)
-
-    def _rows_in(self, blocks: list[tuple[int, int, int]], seen: tuple[bytearray, ...]) -> Iterator[tuple[int, int]]:
-        """Yield the kind (0 for lines, 1 for arcs) and row of each bit that is set, and mark the rows as seen."""
-        for kind, base, bits in blocks:
-            for bit in bits_of(bits):
-                if kind < len(seen) and base + bit < len(seen[kind]):  # otherwise the file is damaged
-                    seen[kind][base + bit] = 1
-                    yield kind, base + bit
-
-    def _chosen(self, rows: Iterable[tuple[int, int]]) -> list[ExecutedFile]:
-        """Return the files with only the lines and arcs of these rows."""
-        found: dict[str, ExecutedFile] = {}
-        for kind, row in rows:
-            ran, place = self._places[kind][row]
-            if ran is not None:
-                of = found.get(ran.path) or found.setdefault(ran.path, ExecutedFile(ran.path))
-                sums: dict[Any, int] = of.arcs if kind else of.lines
-                sums[place] = 1
-        return list(found.values())
+def executed_files(recording: Recording) -> dict[str, ExecutedLines]:
+    """Return the executed lines of each file that ran or that the recording names, by its path, sorted."""
+    files = ExecutedFiles(recording, str(recording.meta.get("folder") or "")).files
+    return {path: files[path] for path in sorted(files)}
 
 
-def files_of(recording: Recording) -> list[ExecutedFile]:
-    """Return the files that ran or that the recording names, by path."""
-    return ExecutedByFile(recording).files
+def report_of(recording: Recording, report: CoverageReport | None = None) -> CoverageReport:
+    """Return the report, by default that by the settings which the recording carries.
 
+    Raise FormatError with the first reason if none of the sources can be used.
+    """
+    from seismo.coverage.analysis import analyze
+    from seismo.coverage.recorded_settings import for_recording
 
-_reports: WeakKeyDictionary[Recording, tuple[Settings, CoverageReport]] = WeakKeyDictionary()
-
-
-def settings_of(recording: Recording) -> Settings:
-    """Return the settings for the export of the recording: see `write_with_settings`."""
-    return _joined(recording)[0]
-
-
-def report_of(recording: Recording) -> CoverageReport:
-    """Return the recording joined with its sources. Raise FormatError with the first reason if none can be used."""
-    report = _joined(recording)[1]
-    problems = problems_of(recording)
-    if problems and not report.files:
-        first = problems[0]
+    report = report or analyze(recording, for_recording(recording))
+    if report.main_problems and not report.files:
+        first = report.main_problems[0]
         raise FormatError(
             f"none of the sources can be used: {first.text}", first.path, "restore the sources in the recorded folder"
         )
     return report
-
-
-def problems_of(recording: Recording) -> list[Problem]:
-    """Return the problems with the sources, without minor ones."""
-    return [problem for problem in _joined(recording)[1].problems if not problem.minor]
-
-
-def write_with_settings(recording: Recording, settings: Settings, report: CoverageReport | None = None) -> None:
-    """Set the settings for exports of the recording. report: its report by these settings, if known."""
-    from seismo.coverage.analysis import analyze
-
-    _reports[recording] = settings, report or analyze(recording, settings)
-
-
-def _joined(recording: Recording) -> tuple[Settings, CoverageReport]:
-    """Return the recording's settings and report, computed once, because a writer needs them several times."""
-    if recording not in _reports:
-        from seismo.coverage.recorded_settings import for_recording
-
-        write_with_settings(recording, for_recording(recording))
-    return _reports[recording]
 
 
 class CoverageBuilder:

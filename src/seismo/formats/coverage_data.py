@@ -16,18 +16,17 @@ from __future__ import annotations
 import contextlib
 import os
 import tempfile
-from typing import TYPE_CHECKING
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any
 
 from seismo.errors import FormatError, SeismoError, install_command
 from seismo.formats.base import MAX_LINE, MAX_NODES, ByteSink, Format
 from seismo.formats.coverage_base import (
     Arc,
     CoverageBuilder,
-    ExecutedByFile,
-    ExecutedFile,
+    executed_files,
     has_arcs,
     report_of,
-    resolved,
 )
 from seismo.model.columns import bits_of
 from seismo.recording_kinds import COVERAGE
@@ -36,7 +35,8 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterable
 
-    from seismo.coverage.coverage_report import FileCoverage
+    from seismo.coverage.coverage_report import CoverageReport
+    from seismo.coverage.executed_lines import ExecutedLines
     from seismo.model import Recording
 
 MAGIC = b"SQLite format 3\0"
@@ -55,7 +55,7 @@ _STEPS = 1 << 16  # of SQLite's virtual machine between two progress checks
 _MAX_STEPS = 1 << 34
 
 
-def _write(recording: Recording, file: ByteSink) -> None:
+def _write(recording: Recording, file: ByteSink, report: CoverageReport | None) -> None:
     try:
         from coverage import CoverageData
     except ImportError:
@@ -63,9 +63,8 @@ def _write(recording: Recording, file: ByteSink) -> None:
             "a .coverage file is written by coverage.py, which is not installed here", hint=install_command("coverage")
         ) from None
     branch = has_arcs(recording)
-    ran = ExecutedByFile(recording)
-    analyzed = _analyzed(recording)
-    extra = _without_context(analyzed, ran.files) if branch else {}
+    files = executed_files(recording)
+    analyzed = _analyzed(recording, report)
     with tempfile.TemporaryDirectory(prefix="seismo-") as folder:
         path = os.path.join(folder, ".coverage")
         data = CoverageData(basename=path)
@@ -74,15 +73,12 @@ def _write(recording: Recording, file: ByteSink) -> None:
                 data.add_arcs({})
             else:
                 data.add_lines({})
-            data.touch_files([_encodable(of.path) for of in ran.files])
-            data.touch_files([_encodable(path) for path in _idle(analyzed, ran.files)])
-            for name, files in ran.contexts():
-                if files:
-                    data.set_context(_encodable(name))
-                    if branch:
-                        data.add_arcs({_encodable(of.path): _arcs(of, extra.get(of.path, ())) for of in files})
-                    else:
-                        data.add_lines({_encodable(of.path): list(of.lines) for of in files})
+            # coverage.py reports only on files that the data names, so those of which nothing ran are named, too.
+            data.touch_files([_encodable(file) for file in dict.fromkeys([*files, *analyzed])])
+            add = data.add_arcs if branch else data.add_lines
+            for context, found in sorted(_by_context(files, analyzed, branch).items()):
+                data.set_context(_encodable(context))
+                add({_encodable(file): places for file, places in found.items()})
             data.write()
         finally:
             data.close(force=True)
@@ -96,29 +92,36 @@ def _encodable(name: str) -> str:
     return name.encode("utf-8", "backslashreplace").decode()
 
 
-def _arcs(ran: ExecutedFile, extra: Iterable[Arc]) -> list[Arc]:
-    """Return the lines and arcs of a context as arcs. extra: arcs without contexts, which go with their start line."""
-    return [*((line, line) for line in ran.lines), *ran.arcs, *(arc for arc in extra if arc[0] in ran.lines)]
-
-
-def _analyzed(recording: Recording) -> list[FileCoverage]:
-    """Return the files of the analysis, or an empty list if it fails, because lines can be written without it."""
+def _analyzed(recording: Recording, report: CoverageReport | None) -> dict[str, list[Arc]]:
+    """Return the taken branches of each file by the analysis, or nothing if it fails: lines are written without it."""
     try:
-        return report_of(recording).files
+        return {file.absolute: file.executed_branches for file in report_of(recording, report).files}
     except SeismoError:
-        return []
+        return {}
 
 
-def _without_context(analyzed: list[FileCoverage], files: list[ExecutedFile]) -> dict[str, set[Arc]]:
-    """Return the branches that the analysis adds to the recorded ones, by path."""
-    taken = {file.absolute: file.executed_branches for file in analyzed}
-    return {ran.path: set(taken.get(resolved(ran.path), ())) - ran.arcs.keys() for ran in files}
+def _by_context(
+    files: dict[str, ExecutedLines], analyzed: dict[str, list[Arc]], branch: bool
+) -> dict[str, dict[str, list[Any]]]:
+    """Return the lines or, with branches, the arcs of each context and file, as coverage.py stores them.
 
+    Arcs that only the analysis has go with the line at which they start.
+    """
+    found: dict[str, dict[str, list[Any]]] = defaultdict(lambda: defaultdict(list))
 
-def _idle(analyzed: list[FileCoverage], files: list[ExecutedFile]) -> list[str]:
-    """Return the source files of which nothing ran, because coverage.py reports only on files that the data names."""
-    known = {resolved(ran.path) for ran in files}
-    return [file.absolute for file in analyzed if file.absolute not in known]
+    def add(path: str, place: Any, contexts: Iterable[str] | None) -> None:
+        for context in contexts or ("",):
+            found[context][path].append(place)
+
+    for path, ran in files.items():
+        for line in ran.hits:
+            add(path, (line, line) if branch else line, ran.line_contexts.get(line))
+        for arc in ran.arcs if branch else ():
+            add(path, arc, ran.arc_contexts.get(arc))
+        for arc in analyzed.get(path, ()) if branch else ():
+            if arc[0] in ran.hits and arc not in ran.arcs:
+                add(path, arc, ran.line_contexts.get(arc[0]))
+    return found
 
 
 def _read(data: bytes) -> Recording:
@@ -253,4 +256,5 @@ FORMAT = Format(
     lost="hit counts, functions, conditions, losses",
     kept="lines or arcs, contexts",
     of=(COVERAGE,),
+    takes_report=True,
 )

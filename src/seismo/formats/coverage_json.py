@@ -14,23 +14,23 @@ from typing import TYPE_CHECKING, Any
 
 from seismo.coverage.percentages import Percentages, percent_text
 from seismo.formats.base import ByteSink, Format, TextSink, json_list, json_object, json_string
-from seismo.formats.coverage_base import CoverageBuilder, report_of, settings_of, tool_version
+from seismo.formats.coverage_base import CoverageBuilder, report_of, tool_version
 from seismo.formats.function_names import json_text
 from seismo.recording_kinds import COVERAGE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from seismo.coverage.coverage_report import FileCoverage, RegionCoverage
+    from seismo.coverage.coverage_report import CoverageReport, FileCoverage, RegionCoverage
     from seismo.model import Recording
 
 FORMAT_VERSION = 3
 _READABLE = (2, 3)  # 3 added functions and classes
 
 
-def _write(recording: Recording, file: ByteSink) -> None:
-    report = report_of(recording)
-    writer = _Writer(report.branch, settings_of(recording).precision)
+def _write(recording: Recording, file: ByteSink, report: CoverageReport | None) -> None:
+    report = report_of(recording, report)
+    writer = _Writer(report.branch, report.precision)
     meta = {
         "format": FORMAT_VERSION,
         "version": tool_version(),
@@ -175,5 +175,6 @@ FORMAT = Format(
     kept="executed lines, taken branches, contexts",
     of=(COVERAGE,),
     needs_sources=True,
+    takes_report=True,
     mark=b'"version":"seismo ',
 )

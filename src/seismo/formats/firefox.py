@@ -69,7 +69,6 @@ class _Tables:
         self._strings, self._shown = strings, shown
         self._functions: dict[int, int] = {}
         self._resources: dict[str, int] = {}
-        self._resource: list[int] = []
         self._stacks: dict[tuple[int, int], int] = {}
         self.frame: list[int] = []
         self.prefix: list[int | None] = []

@@ -6,14 +6,12 @@ sentences ("jump to line 5"), which genhtml shows. Paths are escaped so that non
 
 The reader takes lines and branches and ignores the totals. A branch becomes an arc if its name has its target, like
 coverage.py's and seismo's names, but unlike the numbers of C compilers. An exit of the code has a name, and its arc
-ends at the first line of that code. If the source can be read, the exit is looked up there by name. Otherwise the
-starts of functions in FN are used.
+ends at the first line of that code, so the exit is looked up in the source by its name.
 """
 
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -23,30 +21,27 @@ from seismo.formats.coverage_base import (
     Arc,
     CoverageBuilder,
     count_in,
+    executed_files,
     field_path,
     field_text,
-    files_of,
     report_of,
-    resolved,
 )
 from seismo.recording_kinds import COVERAGE
 
 if TYPE_CHECKING:
-    from seismo.coverage.coverage_report import FileCoverage
+    from seismo.coverage.coverage_report import CoverageReport, FileCoverage
     from seismo.model import Recording
 
 _JUMP = re.compile(r"jump to line ([0-9]{1,9})\Z")
 _EXIT = re.compile(r"exit |return |finish |run |jump to the function exit\Z")
-_EXIT_MODULE = "exit the module"
-_RETURN = re.compile(r"return from function ['\"](.*)['\"]\Z")
 _LARGEST_RECORD = 1 << 16  # characters of a line, more than any path or name needs
 
 
-def _write(recording: Recording, file: ByteSink) -> None:
-    report = report_of(recording)
+def _write(recording: Recording, file: ByteSink, report: CoverageReport | None) -> None:
+    report = report_of(recording, report)
     arcs: dict[str, dict[Arc, int]] = {}
     if report.counts and report.branch:
-        arcs = {resolved(ran.path): ran.arcs for ran in files_of(recording)}
+        arcs = {path: ran.arcs for path, ran in executed_files(recording).items()}
     with TextSink(file) as out:
         for covered in sorted(report.files, key=lambda one: one.path):
             out.write(f"SF:{field_text(covered.path)}\n")
@@ -117,7 +112,6 @@ class _Reader:
         self.branches = 0
         self.unknown = 0
         self._path = ""
-        self._starts: dict[str, list[int]] = {}  # of this file's functions, by unqualified name
         self._exits: list[tuple[int, str]] = []  # line and name of the exits of the code that were taken
 
     def take(self, kind: str, value: str) -> None:
@@ -133,16 +127,14 @@ class _Reader:
         if kind == "end_of_record":
             self._end()
             return
-        if kind not in ("DA", "BRDA", "FN"):
+        if kind not in ("DA", "BRDA"):
             return
         if self.file is None:
             raise ValueError("it belongs to no file: there is no SF before it")
         if kind == "DA":
             self._line(self.file, value)
-        elif kind == "BRDA":
-            self._branch(self.file, value)
         else:
-            self._function(value)
+            self._branch(self.file, value)
 
     def _line(self, file: int, value: str) -> None:
         fields = value.split(",")
@@ -171,41 +163,20 @@ class _Reader:
         elif ran:
             self._exits.append((line, name))
 
-    def _function(self, value: str) -> None:
-        fields = value.split(",", 2)
-        if len(fields) < 2:
-            raise ValueError("an FN has a line and a name")
-        start = count_in(fields[0], MAX_LINE)
-        name = field_path(fields[-1] if len(fields) == 2 or fields[1].isdigit() else ",".join(fields[1:]))
-        self._starts.setdefault(name.partition("@")[0].rpartition(".")[2], []).append(start)
-
     def _contexts(self) -> tuple[str, ...]:
         return (self.test,) if self.test else ()
 
     def _end(self) -> None:
-        """End a file, whose functions are only now complete."""
+        """End a file, and look up the exits of its code."""
         if self._exits and self.file is not None:
             named = _named_exits(self._path)
-            for starts in self._starts.values():
-                starts.sort()
-            for line, name in self._exits:
-                to_line = named.get((line, name)) or self._way_out(line, name)
-                if to_line:
-                    self.covered.arc(self.file, line, to_line, self._contexts())
+            for exit_ in self._exits:
+                if exit_ in named:
+                    self.covered.arc(self.file, exit_[0], named[exit_], self._contexts())
                 else:
                     self.unknown += 1
         self.file = None
-        self._starts.clear()
         self._exits.clear()
-
-    def _way_out(self, line: int, name: str) -> int:
-        """Return the target of a named exit according to FN, or 0 if it is unknown."""
-        if name == _EXIT_MODULE:
-            return -1
-        left = _RETURN.match(name)
-        starts = self._starts.get(left[1], []) if left else []
-        before = bisect_right(starts, line)
-        return -starts[before - 1] if before else 0
 
 
 @lru_cache(maxsize=4)  # a tracefile may return to a file
@@ -261,4 +232,5 @@ FORMAT = Format(
     kept="lines with their counts, test names as contexts; branches whose names contain their targets",
     of=(COVERAGE,),
     needs_sources=True,
+    takes_report=True,
 )

@@ -8,13 +8,14 @@ before conftest files and most plugins are loaded, so that their imports are rec
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Callable, Generator
-    from typing import Any
 
     from seismo.plugins.pytest.check_fixture import Blocks
     from seismo.plugins.pytest.objects_fixture import ObjectCounts
@@ -184,35 +185,24 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
     if options.seismo_cover and not options.seismo_no_cover:
         from seismo.plugins.pytest.cover import Cover
 
-        _begin(early_config, Cover)
+        _begin(early_config, "cover", partial(Cover, options))
     for entry in KINDS.values():
         if entry.pytest and getattr(options, f"seismo_{entry.verb}") is not None:
-            _begin(early_config, load(entry.pytest))
+            _begin(early_config, entry.verb, partial(load(entry.pytest), options))
     if options.seismo_check:
-        _begin_check(early_config)
+        from seismo.plugins.pytest.check import role
+
+        _begin(early_config, "check", lambda: role(options)(early_config))
 
 
-def _begin_check(config: pytest.Config) -> None:
-    from seismo.errors import SeismoError
-    from seismo.plugins.pytest.check import order_of, role
-
-    try:
-        run = role(config.known_args_namespace)(config)
-    except SeismoError as error:
-        raise pytest.UsageError("\n".join([f"--seismo-check: {error.what}", *error.lines()[1:]])) from None
-    config.pluginmanager.register(run, "seismo-check")
-    for plugin in order_of(run):
-        config.pluginmanager.register(plugin, "seismo-check-order")
-
-
-def _begin(config: pytest.Config, run: Any) -> None:
+def _begin(config: pytest.Config, verb: str, begin: Callable[[], object]) -> None:
     from seismo.errors import SeismoError
 
     try:
-        plugin = run(config.known_args_namespace)
+        plugin = begin()
     except SeismoError as error:
-        raise pytest.UsageError("\n".join([f"--seismo-{run.name}: {error.what}", *error.lines()[1:]])) from None
-    config.pluginmanager.register(plugin, f"seismo-{run.name}")
+        raise pytest.UsageError("\n".join([f"--seismo-{verb}: {error.what}", *error.lines()[1:]])) from None
+    config.pluginmanager.register(plugin, f"seismo-{verb}")
 
 
 # ---- births and deaths of objects ----

@@ -18,7 +18,7 @@ from __future__ import annotations
 import os
 import sys
 
-from seismo import recording_kinds
+from seismo import _core, recording_kinds
 from seismo.errors import RecordingError
 from seismo.original_builtins import Restored
 from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
@@ -30,10 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from types import FrameType
 
-    from seismo import _core
     from seismo.process.engine import Recorder
-else:
-    from seismo import _core
 
 
 PARTS = ".parts"  # suffix of the parts' folder, which is named after the recording

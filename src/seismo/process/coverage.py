@@ -18,7 +18,7 @@ from __future__ import annotations
 import os
 import sys
 
-from seismo import recording_kinds
+from seismo import _core, recording_kinds
 from seismo.coverage.pattern_globs import absolute, globs
 from seismo.errors import UsageError
 from seismo.options import of
@@ -31,10 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
-    from seismo import _core
     from seismo.coverage.settings import Settings
-else:
-    from seismo import _core
 
 # Separates the items of lists in the settings, which travel through an environment variable.
 _BETWEEN = "\x1f"

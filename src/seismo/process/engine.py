@@ -13,7 +13,7 @@ import os
 import sys
 from _json import encode_basestring_ascii as quote  # the module json would import re and a dozen others
 
-from seismo import __version__, recording_kinds
+from seismo import __version__, _core, recording_kinds
 from seismo.errors import RecordingError, UsageError
 from seismo.options import SETTINGS as OPTIONS
 from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
@@ -26,17 +26,10 @@ if TYPE_CHECKING:
     from types import FrameType
     from typing import Any, TypeVar, TypeVarTuple
 
-    from seismo import _core
     from seismo.expression import Expression
 
     T = TypeVar("T")
     Ts = TypeVarTuple("Ts")
-else:
-    try:
-        from seismo import _core
-    except ImportError as reason:  # the core is missing or was built for another interpreter
-        raise RecordingError("seismo's native core cannot be loaded", str(reason), "reinstall seismo") from None
-
 # Frames of files below this folder are left out of every recording.
 HIDE = __file__[: -len("process/engine.py")]
 

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import os
 
+from seismo import _core
 from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.process import engine
 
@@ -27,8 +28,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import Any, Protocol
-
-    from seismo import _core
 
     class Listener(Protocol):
         """Callbacks that a recording implements to be notified before a process ends or starts another.
@@ -49,8 +48,6 @@ if TYPE_CHECKING:
         def before_leaving(self) -> None: ...
         def packed(self) -> str: ...
 
-else:
-    from seismo import _core
 
 VARIABLE = "SEISMO_CHILDREN"
 PATH = "PYTHONPATH"

@@ -34,7 +34,7 @@ MAGIC = b"\x8fseismo\n"
 PAGES = (".html", ".htm", ".svg")
 EXPORTS = (  # suffixes of seismo.formats, which is not loaded into the program
     ".pstats .prof .cprof .callgrind .cachegrind .collapsed .folded .txt .speedscope .json .gz .pftrace .perfetto "
-    ".perfetto-trace .pprof .pb .otlp .coverage .lcov .info .xml .annotated"
+    ".perfetto-trace .pprof .pb .otlp .coverage .lcov .info .xml"
 )
 _TEXT = 4096  # bytes of a text file to recognise it by
 _PART = 1 << 20  # bytes to copy at a time

@@ -18,7 +18,7 @@ from seismo.original_builtins import Restored
 from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.process import coverage, engine
 from seismo.sessions.recording_session import RecordingSession
-from seismo.sessions.session_results import shown
+from seismo.sessions.session_results import shows
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -87,11 +87,12 @@ class Cover(RecordingSession):
             return self._sum
         return self._now() if self._sum is None else _added(self._sum, self._now())
 
+    @shows
     def analysis(self) -> CoverageReport:
         """Return the coverage of the recording against the sources: files, their lines and branches, totals."""
-        recording = self.recording
-        return shown(self._kind().analysis, recording)[0]
+        return self._kind().analysis(self.recording)[0]
 
+    @shows
     def report(
         self,
         file: TextIO | None = None,
@@ -110,16 +111,12 @@ class Cover(RecordingSession):
 
         Raise UsageError for other values, and RecordingError if nothing is recorded.
         """
-        return shown(self._percent, file, show_missing, sort or "", limit, color)
-
-    def _percent(
-        self, file: TextIO | None, show_missing: bool | None, sort: str, limit: int | None, color: str
-    ) -> float:
         kind = self._kind(show_missing)
         recording = self.recording
-        self._write_report(kind, recording, file, sort, limit, "", color)
+        self._write_report(kind, recording, file, sort or "", limit, "", color)
         return kind.analysis(recording)[0].totals.percent
 
+    @shows
     def html(self, folder: str | os.PathLike[str]) -> str:
         """Write HTML pages to the folder and return the path of the first.
 
@@ -127,8 +124,9 @@ class Cover(RecordingSession):
         """
         from seismo.report.kind import page_at
 
-        shown(self._write_page, folder)
-        return page_at(self._kind(), os.fspath(folder))
+        kind = self._kind()
+        kind.page(self.recording, folder)
+        return page_at(kind, os.fspath(folder))
 
     def _kind(self, show_missing: bool | None = None) -> Coverage:
         from seismo.report.coverage import Coverage

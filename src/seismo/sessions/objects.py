@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import os
 
-from seismo import recording_kinds
+from seismo import _core, recording_kinds
 from seismo.errors import UsageError
 from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.process import engine
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import ParamSpec, Self, TypeVar, Unpack, overload
 
-    from seismo import _core
     from seismo.model import Recording
     from seismo.options import ObjectOptions
     from seismo.process.objects.survivors import SurvivorRow, Survivors, Tree
@@ -39,8 +38,6 @@ if TYPE_CHECKING:
 
     # A type, its name ("dict", "app.Order", "Order"), a glob of names, or several of them.
     Types = type | str | Iterable[type | str]
-else:
-    from seismo import _core
 
 _WORST = 8  # rows in the message of a failed budget
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 
-from seismo import recording_kinds
+from seismo import _core, recording_kinds
 from seismo.errors import RecordingError
 from seismo.original_builtins import Restored
 from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
@@ -23,10 +23,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Self
 
-    from seismo import _core
     from seismo.model import Recording
-else:
-    from seismo import _core
 
 # The number of finished uses that a session keeps separately before it sums them up. Their images are small, and
 # summing costs a pass over all of them.

@@ -14,24 +14,31 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable
-    from typing import TextIO, TypeVar, TypeVarTuple
+    from typing import ParamSpec, TextIO, TypeVar
 
     from seismo.model import Recording
     from seismo.report.kind import Kind
 
+    P = ParamSpec("P")
     T = TypeVar("T")
-    Ts = TypeVarTuple("Ts")
 
 IN_NOTEBOOK = 20  # the most rows of a table in a notebook
 
 
-def shown(function: Callable[[*Ts], T], *args: *Ts) -> T:
-    """Call the function unrecorded, with the built-in names as they were when seismo was imported.
+def shows(method: Callable[P, T]) -> Callable[P, T]:
+    """Let a method run unrecorded, with the built-in names as they were when seismo was imported.
 
     The code that shows a recording uses built-in names that the program may have replaced.
     """
-    with Restored():
-        return engine.unrecorded(function, *args)
+
+    def show(*args: P.args, **kwargs: P.kwargs) -> T:
+        with Restored():
+            return engine.unrecorded(lambda: method(*args, **kwargs))
+
+    for name in ("__module__", "__name__", "__qualname__", "__doc__"):  # functools would import collections
+        setattr(show, name, getattr(method, name))
+    show.__wrapped__ = method  # type: ignore[attr-defined]  # for inspect.signature
+    return show
 
 
 class SessionResults:
@@ -44,15 +51,13 @@ class SessionResults:
         """The recording."""
         raise NotImplementedError
 
+    @shows
     def print(self, file: TextIO | None = None, *, color: str = "auto") -> None:
         """Write the summary that the command writes at its end, by default to stdout.
 
         `color` is "auto", "always" or "never". Raise UsageError for other values, RecordingError if nothing is
         recorded.
         """
-        shown(self._print, file, color)
-
-    def _print(self, file: TextIO | None, color: str) -> None:
         import sys
 
         from seismo.escape import wants_colour
@@ -61,6 +66,7 @@ class SessionResults:
         coloured = wants_colour(checked(color), _is_terminal(stream))
         self._kind().summary(self.recording, stream, coloured=coloured)
 
+    @shows
     def save(
         self,
         path: str | os.PathLike[str],
@@ -75,18 +81,13 @@ class SessionResults:
         FormatError if the format is unknown or cannot hold this kind of recording, or if the file cannot be written.
         Raise UsageError for other times.
         """
-        shown(self._save, path, format, time)
-
-    def _save(self, path: str | os.PathLike[str], name: str | None, time: str | None) -> None:
         from seismo import formats
 
-        formats.write(self.recording, path, name, time=time and checked_time(time))
+        formats.write(self.recording, path, format, time=time and checked_time(time))
 
+    @shows
     def _repr_html_(self) -> str:
         """Return HTML for a notebook."""
-        return shown(self._as_html)
-
-    def _as_html(self) -> str:
         from seismo.report.html import HtmlPaper
         from seismo.report.kind import own
         from seismo.report.options import Options
@@ -120,13 +121,11 @@ class SessionResults:
         times = "" if recording.timeless else time and checked_time(time)
         kind.report(paper, recording, Options(sort=kind.order(sort), limit=limit, time=times))
 
-    def _write_page(self, path: str | os.PathLike[str]) -> None:
-        self._kind().page(self.recording, path)
-
 
 class Reported(SessionResults):
     """The base of sessions with a report for the terminal and a page in one file."""
 
+    @shows
     def report(
         self,
         file: TextIO | None = None,
@@ -145,14 +144,12 @@ class Reported(SessionResults):
 
         Raise UsageError for other values, and RecordingError if nothing is recorded.
         """
-        shown(self._report, file, sort or "", limit, time or "", color)
+        self._write_report(self._kind(), self.recording, file, sort or "", limit, time or "", color)
 
-    def _report(self, file: TextIO | None, sort: str, limit: int | None, time: str, color: str) -> None:
-        self._write_report(self._kind(), self.recording, file, sort, limit, time, color)
-
+    @shows
     def html(self, path: str | os.PathLike[str]) -> None:
         """Write the recording as an HTML page. Raise FormatError if it cannot be written."""
-        shown(self._write_page, path)
+        self._kind().page(self.recording, path)
 
 
 def checked_time(time: str) -> str:

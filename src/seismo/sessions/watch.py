@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.sessions.session import Session
-from seismo.watching.actions import Actions
+from seismo.watching.actions import chosen
 from seismo.watching.active_watch import ActiveWatch
-from seismo.watching.describe_match import Detail
+from seismo.watching.describe_match import DETAILS
 from seismo.watching.event_selection import EventSelection
 from seismo.watching.match_printer import Printer
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from seismo.watching.actions import Action
 
 
-class Watch(Session, ActiveWatch):
+class Watch(ActiveWatch, Session):
     """A session that shows or counts matches, or passes them to functions. The counts of repeated uses are added.
 
     seismo.watching.active_watch.ActiveWatch describes its construction, `count`, `matches`, `functions` and `failed`.
@@ -31,17 +31,6 @@ class Watch(Session, ActiveWatch):
     """
 
     name = "watch"
-
-    def __init__(
-        self,
-        selection: EventSelection,
-        actions: Actions,
-        detail: Detail,
-        printer: Printer,
-        record: str | os.PathLike[str] | None = None,
-    ) -> None:
-        Session.__init__(self)
-        ActiveWatch.__init__(self, selection, actions, detail, printer, record)
 
     def _begin(self) -> None:
         self._turn_on()
@@ -99,12 +88,12 @@ def watch(
 
     Raise UsageError for an invalid expression or option, SeismoError if this program cannot be watched.
     """
-    actions = Actions(action)
-    stack = stack or "stack" in actions.names
+    actions = chosen(action)
+    wanted = (args, returns, vars, stack or "stack" in actions[0], repr, show_secrets)
     return Watch(
         EventSelection(expression, limit=limit, threads=threads),
         actions,
-        Detail(args=args, returns=returns, vars=vars, stack=stack, repr=repr, show_secrets=show_secrets),
+        {detail for detail, is_wanted in zip(DETAILS, wanted, strict=True) if is_wanted},
         Printer(output, json=json, color=color),
         record,
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+from seismo import _core
 from seismo.errors import UsageError
 from seismo.escape import printable
 from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
@@ -16,41 +17,22 @@ if TYPE_CHECKING:
     from types import FrameType
     from typing import Any
 
-    from seismo import _core
     from seismo.watching.match import Match
 
     Action = str | Callable[[Match], object]
-else:
-    from seismo import _core
 
 ACTIONS = ("print", "count", "histogram", "stack", "pdb", "keep")
 
 
-class Actions:
-    """The chosen actions. names: those of ACTIONS; calls: functions that take the match."""
-
-    def __init__(self, given: Action | Iterable[Action] | None = None) -> None:
-        """Parse the given actions. Raise UsageError for an unknown action."""
-        self.names, self.calls = _chosen(given)
-
-    def __bool__(self) -> bool:
-        """Return True if any action was chosen."""
-        return bool(self.names or self.calls)
-
-
-def _chosen(action: object) -> tuple[set[str], list[Callable[[Match], object]]]:
-    """Return the action names and the functions among the given values. Raise UsageError for other values."""
-    given: list[object] = [action] if action is None or isinstance(action, str) or callable(action) else []
-    if not given:
-        try:
-            given = list(action)  # type: ignore[call-overload]
-        except TypeError:
-            given = [action]
+def chosen(action: Action | Iterable[Action] | None) -> tuple[set[str], list[Callable[[Match], object]]]:
+    """Return the names of ACTIONS and the functions among one or several actions. Raise UsageError for other values."""
+    if action is None:
+        return set(), []
+    several = hasattr(type(action), "__iter__") and not isinstance(action, str)
+    given: list[Any] = list(action) if several else [action]  # type: ignore[arg-type]
     names: set[str] = set()
     calls: list[Any] = []
     for one in given:
-        if one is None:
-            continue
         if isinstance(one, str):
             if one not in ACTIONS:
                 raise UsageError(

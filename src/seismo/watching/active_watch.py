@@ -10,26 +10,23 @@ from __future__ import annotations
 import os
 from time import monotonic, time_ns
 
+from seismo import _core
 from seismo.errors import SeismoError, UsageError
 from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.process.engine import HIDE, native_filter
 from seismo.watching import actions as _actions
 from seismo.watching import match as _match
-from seismo.watching.describe_match import Describer
+from seismo.watching.describe_match import SHOWN, Describer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
     from typing import Any
 
-    from seismo import _core
     from seismo.model import Recording
-    from seismo.watching.describe_match import Detail
     from seismo.watching.event_selection import EventSelection
     from seismo.watching.match_printer import Printer
     from seismo.watching.watch_recording import File
-else:
-    from seismo import _core
 
 KEPT = 1000  # the most matches that are kept in `matches`
 HIDDEN = (HIDE, "<frozen importlib", "<frozen runpy")  # prefixes of file names, as in native/hub/watch.c
@@ -47,22 +44,26 @@ class ActiveWatch:
     def __init__(
         self,
         selection: EventSelection,
-        actions: _actions.Actions,
-        detail: Detail,
+        actions: tuple[set[str], list[Callable[[_match.Match], object]]],
+        details: Collection[str],
         printer: Printer,
         record: str | os.PathLike[str] | None = None,
     ) -> None:
-        """Prepare a watch. Matches are printed if details are requested, or if there is no action and no record."""
+        """Prepare a watch. Matches are printed if details are requested, or if there is no action and no record.
+
+        actions: as actions.chosen() returns them. details: names of describe_match.DETAILS.
+        """
+        super().__init__()
         self.selection, self.expression = selection, selection.expression
-        names = self._names = actions.names
-        self._calls = actions.calls
+        names, self._calls = actions
+        self._names = names
         self._prints = (
             "print" in names
-            or bool(detail and not self._calls and "keep" not in names)
-            or not (actions or record is not None)
+            or bool(not self._calls and "keep" not in names and any(part in details for part in SHOWN))
+            or not (names or self._calls or record is not None)
         )
         self._only_counts = not self._prints and not self._calls and not names & {"pdb", "keep"}
-        self._describe = Describer(detail, (HIDE,) if selection.machinery else HIDDEN)
+        self._describe = Describer(details, (HIDE,) if selection.machinery else HIDDEN)
         self._printer = printer
         self._native: _core.Watch | None = None
         # Other interpreters in earlier uses, and the count of ended ones when this use began.
@@ -83,16 +84,17 @@ class ActiveWatch:
         self._printer.open()
         if "pdb" in self._names:
             self._debug = _actions.debugger(self.stop)
-        selection, detail = self.selection, self._describe.detail
+        selection = self.selection
+        changes = "vars" in self._describe.details  # variables are compared at each line of a call
         native = _core.Watch(
             native_filter(self.expression.program),
             selection.mask,
             None if self._only_counts else self._report,
             selection.evaluate if self.expression.needs_python else None,
-            ends=detail.returns or detail.vars,
-            lines=detail.vars,
-            tracks=self._prints or detail.vars,
-            all=detail.vars,
+            ends=changes or "returns" in self._describe.details,
+            lines=changes,
+            tracks=self._prints or changes,
+            all=changes,
             times="histogram" in self._names or self.file is not None,
             hide=HIDE,
             this_thread=selection.this_thread,

@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 from time import monotonic
 
+from seismo import _core
 from seismo.expression import KINDS
 from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.process.secrets import MASK
@@ -18,57 +19,30 @@ from seismo.watching.value_repr import Shower, class_name, shorten
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Collection
     from types import CodeType, FrameType
 
-    from seismo import _core
-else:
-    from seismo import _core
 
 _STACK = 30  # the most frames that --stack shows
 _SELF = 100  # a longer text of `self` is shown without the fields
 _CALLS_KEPT = 1000  # the most calls whose variables are kept
 
-
-class Detail:
-    """The parts of a match that are shown besides its place.
-
-    args, returns, vars, stack: True for the parts to show
-    repr: True to show objects by the program's own __repr__
-    show_secrets: True to show values whose names look secret
-    """
-
-    __slots__ = ("args", "repr", "returns", "show_secrets", "stack", "vars")
-
-    def __init__(
-        self,
-        *,
-        args: bool = False,
-        returns: bool = False,
-        vars: bool = False,  # noqa: A002  the option's name
-        stack: bool = False,
-        repr: bool = False,  # noqa: A002  the option's name
-        show_secrets: bool = False,
-    ) -> None:
-        self.args, self.returns, self.vars, self.stack = args, returns, vars, stack
-        self.repr, self.show_secrets = repr, show_secrets
-
-    def __bool__(self) -> bool:
-        """Return True if any part is requested."""
-        return self.args or self.returns or self.vars or self.stack
+SHOWN = ("args", "returns", "vars", "stack")  # the parts of a match that are shown on request
+DETAILS = (*SHOWN, "repr", "show_secrets")  # with how to show values
 
 
 class Describer:
     """A factory of Match objects from the events that the native core reports.
 
-    detail: the parts to show besides the place
+    details: the names among DETAILS that were requested
     hide: prefixes of the files whose frames are left out of stacks
     began: start of the watch, as time.monotonic()
     masked: number of values that were masked because their names look secret
     """
 
-    def __init__(self, detail: Detail, hide: tuple[str, ...]) -> None:
-        self.detail = detail
-        self.shower = Shower(secrets=detail.show_secrets, own_repr=detail.repr)
+    def __init__(self, details: Collection[str], hide: tuple[str, ...]) -> None:
+        self.details = details
+        self.shower = Shower(secrets="show_secrets" in details, own_repr="repr" in details)
         self.began = 0.0
         self.masked = 0
         self._hide = hide
@@ -112,16 +86,16 @@ class Describer:
         if not starts:
             match.source = source_lines.line_of(match.file, match.line)
         self._outcome(match, arg)
-        if self.detail.args and starts:
+        shows_variables = "vars" in self.details
+        has_changes = match.kind == "line" or moment in (_match.END, _match.WHOLE) or match.how != "call"
+        if starts and ("args" in self.details or (shows_variables and not has_changes)):
             match.args = self._arguments(frame, code)
-        if self.detail.vars and (match.kind == "line" or moment in (_match.END, _match.WHOLE) or match.how != "call"):
+        if shows_variables and has_changes:
             match.variables = self._changes(frame, code, call, moment)
-        elif self.detail.vars and starts and not self.detail.args:
-            match.args = self._arguments(frame, code)
-        if self.detail.vars and starts and moment == _match.EVENT:
+        if shows_variables and starts and moment == _match.EVENT:
             # The arguments are shown already, so note them as the state to compare with.
             self._changes(frame, code, call, moment)
-        if self.detail.stack and moment in (_match.EVENT, _match.WHOLE):
+        if "stack" in self.details and moment in (_match.EVENT, _match.WHOLE):
             match.stack = self._frames(frame.f_back)
         return match
 
@@ -130,7 +104,7 @@ class Describer:
         if match.how in ("unwind", "raise", "throw", "stop_iteration"):
             match.exception = self.shower.show(arg) if isinstance(arg, BaseException) else "an exception"
         elif match.how in ("return", "yield"):
-            if self.detail.returns or self.detail.vars or match.kind in ("return", "yield"):
+            if "returns" in self.details or "vars" in self.details or match.kind in ("return", "yield"):
                 match.value = self.shower.named(match.qualname.rpartition(".")[2], arg)
         elif match.kind.startswith("c_"):
             match.callee = _callee(arg)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from seismo import _core
 from seismo.errors import UsageError
 from seismo.expression import KINDS, parse
 from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
@@ -10,9 +11,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import FrameType
 
-    from seismo import _core
-else:
-    from seismo import _core
 
 THREADS = ("all", "current")
 _C_KINDS = {"c_call", "c_return", "c_raise"}

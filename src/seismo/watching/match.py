@@ -7,6 +7,7 @@ keeps none of the program's objects alive. All other data about them is text.
 from __future__ import annotations
 
 from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
+from seismo.process.engine import json_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -72,15 +73,21 @@ class Match:
     def __repr__(self) -> str:
         return f"<seismo match: {self.moment} {self.kind} {self.function} at {self.file}:{self.line}>"
 
-    def fields(self) -> dict[str, object]:
-        """Return the known fields by name, for JSON."""
+    def json_line(self) -> str:
+        """Return the known fields as a line of JSON in ASCII, with its line end."""
         found: dict[str, object] = {}
         for name in _FIELDS:
             value = getattr(self, name)
             if value not in (None, "") or name == "file":
                 found[name] = value
+        found["time"] = round(self.time, 6)
         if self.variables is not None:
             found["variables"] = [{"name": name, "now": now, "before": old} for name, now, old in self.variables]
         if self.stack is not None:
             found["stack"] = [{"file": f, "line": n, "function": q, "source": s} for f, n, q, s in self.stack]
-        return found
+        return json_text(found) + "\n"
+
+
+def is_json_line(begin: bytes) -> bool:
+    """Return True if a file that begins with these bytes holds lines of json_line()."""
+    return begin.startswith(b'{"moment": "')

@@ -10,7 +10,6 @@ from seismo.escape import COLOURS, wants_colour
 from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.process.fork_handlers import new_lock
 from seismo.watching import match_text as text
-from seismo.watching.json_lines import line as json_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -66,7 +65,7 @@ class Printer:
             stream = self._stream
             if stream is None:
                 return
-            stream.write(json_line(match) if self._json else self.text.match(match))
+            stream.write(match.json_line() if self._json else self.text.match(match))
             flush = getattr(stream, "flush", None)
             if flush is not None:
                 flush()

@@ -29,6 +29,7 @@ from types import (
     ModuleType,
 )
 
+from seismo import _core
 from seismo.escape import printable
 from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.process.secrets import MASK, looks_secret
@@ -38,9 +39,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any
 
-    from seismo import _core
-else:
-    from seismo import _core
 
 # ---- attributes of types, read without their metaclasses ----
 

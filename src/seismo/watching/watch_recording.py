@@ -15,6 +15,7 @@ import os
 from array import array
 from time import monotonic_ns, time_ns
 
+from seismo import _core
 from seismo.errors import RecordingError
 from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.process import engine
@@ -26,11 +27,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from seismo import _core
     from seismo.watching.actions import Row
     from seismo.watching.active_watch import ActiveWatch
-else:
-    from seismo import _core
 
 _MOST = 2**63 - 1
 # Between two writes there are at least this many ns, and 50 times the duration of a write.

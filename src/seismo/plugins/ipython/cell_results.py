@@ -7,6 +7,7 @@ import io
 import os
 from typing import TYPE_CHECKING, Any
 
+import seismo
 from seismo import recording_kinds
 from seismo.errors import UsageError
 from seismo.escape import printable
@@ -99,7 +100,6 @@ class Profiled(CellResult):
 
     def begin(self) -> None:
         """Create a session of seismo.profile."""
-        import seismo
         from seismo.report.kind import named
 
         self.order = named(recording_kinds.CALLS).order(self.options.get("--sort", "own"), "--sort")
@@ -136,8 +136,6 @@ class Timed(CellResult):
 
     def begin(self) -> None:
         """Create a session of seismo.lines."""
-        import seismo
-
         self.session = seismo.lines(where=self._where()).apart()
 
     def _where(self) -> str:
@@ -170,8 +168,6 @@ class Covered(CellResult):
 
     def begin(self) -> None:
         """Create a session of seismo.cover."""
-        import seismo
-
         settings: Any = {option.name: self.options.get(option.word) for option in of("%cover")}
         settings["source"] = [os.path.dirname(self.file), *(settings["source"] or ())]
         self.session = seismo.cover(rcfile="", **settings).apart()
@@ -215,7 +211,6 @@ class Counted(CellResult):
 
     def begin(self) -> None:
         """Create a session of seismo.objects."""
-        import seismo
         from seismo.report.objects.columns import ORDERS
 
         self.order = self.options.get("--sort", "born")

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import pytest
 
-from seismo import recording_kinds
+import seismo
+from seismo import _core, recording_kinds
 from seismo.check.limits import Limit
 from seismo.errors import SeismoError, UsageError
 from seismo.escape import printable
@@ -97,7 +98,6 @@ class Counted:
 
 def _count_calls(item: pytest.Item, counted: Counted) -> Callable[[Callable[[], object]], object]:
     """Return a function that runs another one while calls and lines are counted."""
-    from seismo import _core
 
     def count(run: Callable[[], object]) -> object:
         __tracebackhide__ = True
@@ -134,8 +134,6 @@ def _ended(session: RecordingSession | None) -> Recording | None:
 
 def _lines(counted: Counted) -> Cover | None:
     """Return a session that counts lines, or None if they are counted already or cannot be counted."""
-    import seismo
-    from seismo import _core
     from seismo.process import coverage
 
     if coverage.users:
@@ -148,7 +146,6 @@ def _lines(counted: Counted) -> Cover | None:
 
 def _count_births(item: pytest.Item, counted: Counted) -> Callable[[Callable[[], object]], object]:
     """Return a function that runs another one while births are counted."""
-    from seismo import _core
 
     def count(run: Callable[[], object]) -> object:
         __tracebackhide__ = True

@@ -33,7 +33,7 @@ from seismo.check.measurement import Measurement, over_runs
 from seismo.check.revision_checkout import checked_out, is_revision, path_of_project, refuse_others, root_of
 from seismo.errors import CheckError, SeismoError, UsageError
 from seismo.plugins.pytest import junit, parametrized_growth
-from seismo.plugins.pytest.check_runs import AGAIN, OUTCOMES, Order, SuiteSide, interpreter, wanted
+from seismo.plugins.pytest.check_runs import AGAIN, OUTCOMES, SuiteSide, arrange, interpreter, wanted
 from seismo.plugins.pytest.recorded_run import is_worker, words
 from seismo.plugins.pytest.suite_counts import Counting, CountingBirths, test_of
 from seismo.process.objects.recorder import why_not
@@ -41,7 +41,6 @@ from seismo.recording_kinds import KINDS
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Sequence
 
     from _pytest.terminal import TerminalReporter
 
@@ -116,6 +115,11 @@ class Run:
         config.option.benchmark_disable = True
         if getattr(config.option, "hypothesis_seed", "") is None:
             config.option.hypothesis_seed = "0"
+
+    @pytest.hookimpl(tryfirst=True)  # before pytest groups tests that share a parametrized fixture
+    def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
+        """Run the wanted tests in the wanted order."""
+        arrange(self.folder, config, items)
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionstart(self, session: pytest.Session) -> None:
@@ -392,8 +396,3 @@ def _bounded(outcome: Outcome) -> Outcome:
         left += len(single[MOST:])
     remarks = [*outcome.remarks, f"{left:,} more tests are not shown"] if left else outcome.remarks
     return replace(outcome, comparison=replace(comparison, findings=kept), remarks=remarks)
-
-
-def order_of(run: Front | Run) -> Sequence[object]:
-    """Return the plugins that accompany the run."""
-    return [Order(run.folder)] if isinstance(run, Run) else []

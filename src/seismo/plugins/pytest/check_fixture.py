@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING
 
+from seismo import _core
 from seismo.errors import UsageError
 
 if TYPE_CHECKING:
@@ -49,13 +50,10 @@ class Block:
         self._lines = 0
 
     def __enter__(self) -> None:
-        from seismo import _core
-
         self._session.__enter__()
         self._lines = _core.cover_executed()
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
-        from seismo import _core
         from seismo.plugins.pytest.suite_counts import calls_of
         from seismo.process import engine
 
@@ -73,16 +71,12 @@ class BirthsBlock:
         self._before = 0
 
     def __enter__(self) -> None:
-        from seismo import _core
-
         _core.objects_quiet(True)
         self._before = _core.status()["births"]
         _core.objects_quiet(False)
 
     # The arguments are named, because collecting them in *args would create a counted tuple.
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
-        from seismo import _core
-
         _core.objects_quiet(True)
         _add(self._into, "births", _core.status()["births"] - self._before)
         _core.objects_quiet(False)

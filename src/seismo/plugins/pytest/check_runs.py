@@ -12,8 +12,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import pytest
-
 from seismo.check.counted_runs import Side, run, stamp_for
 from seismo.check.measurement import Counts, Function, Measurement, over_runs, with_births
 from seismo.check.portable_paths import PortablePaths
@@ -22,6 +20,8 @@ from seismo.plugins.pytest.suite_counts import births_of, measurement_of, test_o
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
+
+    import pytest
 
 
 AGAIN = "SEISMO_CHECK_AGAIN"  # names the folder of a run without output
@@ -48,25 +48,18 @@ def interpreter() -> list[str]:
     return [sys.executable, *flags, *safe, "-m", "pytest"]
 
 
-class Order:
-    """A plugin for processes that run tests: it deselects unwanted tests and changes the order of the others."""
-
-    def __init__(self, folder: str) -> None:
-        self._wanted = wanted(folder)
-
-    @pytest.hookimpl(tryfirst=True)  # before pytest groups tests that share a parametrized fixture
-    def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
-        """Change the list of tests in place."""
-        only = self._wanted.get("only")
-        if only is not None:
-            kept = set(only)
-            left = [item for item in items if item.nodeid not in kept]
-            items[:] = [item for item in items if item.nodeid in kept]
-            if left:
-                config.hook.pytest_deselected(items=left)
-        if (seed := self._wanted.get("seed")) is not None:
-            items[:] = shuffled(items, seed)
-        settle(items)
+def arrange(folder: str, config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Deselect the tests that the run does not want, and bring the others into its order; changes the list."""
+    settings = wanted(folder)
+    if settings.get("only") is not None:
+        kept = set(settings["only"])
+        left = [item for item in items if item.nodeid not in kept]
+        items[:] = [item for item in items if item.nodeid in kept]
+        if left:
+            config.hook.pytest_deselected(items=left)
+    if settings.get("seed") is not None:
+        items[:] = shuffled(items, settings["seed"])
+    settle(items)
 
 
 def settle(items: Iterable[pytest.Item]) -> None:

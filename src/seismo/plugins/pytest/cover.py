@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from seismo.plugins.pytest import coverage_reports
 from seismo.plugins.pytest.recorded_run import RecordedTestRun
 from seismo.process import coverage
 from seismo.process.output_file import SUFFIX, Output
@@ -37,15 +38,13 @@ class Cover(RecordedTestRun):
 
     def __init__(self, options: Namespace) -> None:
         """Start recording coverage. Raise SeismoError if that is not possible or an option is invalid."""
-        from seismo.plugins.pytest import coverage_reports as pytest_reports
-
         super().__init__(options, options.seismo_cover_file or DEFAULT_FILE)
-        self.reports = pytest_reports.wanted(options.seismo_cover_report)
-        self.settings = pytest_reports.settings(options)
+        self.reports = coverage_reports.wanted(options.seismo_cover_report)
+        self.settings = coverage_reports.settings(options)
         self.contexts = options.seismo_cover_context != "none"
         self.result: Result | None = None
         if not self.is_worker:  # before the tests run, which may take an hour
-            pytest_reports.check(self.settings, self.reports, options.seismo_cover_force)
+            coverage_reports.check(self.settings, self.reports, options.seismo_cover_force)
         follow = bool(options.seismo_cover_children or self.settings.children)
         self.start(coverage.CoverageRecorder(), coverage.options(self.settings), follow)
 
@@ -67,11 +66,9 @@ class Cover(RecordedTestRun):
 
     def judge(self, session: pytest.Session) -> bool:
         """Return True if coverage is too low."""
-        from seismo.plugins.pytest import coverage_reports as pytest_reports
-
         if session.config.option.collectonly:
             self.reports, self.settings = [], self.settings.replace(fail_under=0.0)
-        self.result = pytest_reports.result(self.path, self.settings)
+        self.result = coverage_reports.result(self.path, self.settings)
         return not self.result.enough
 
     def is_quiet(self) -> bool:
@@ -80,11 +77,9 @@ class Cover(RecordedTestRun):
 
     def show(self, terminal: TerminalReporter) -> None:
         """Write the reports."""
-        from seismo.plugins.pytest import coverage_reports as pytest_reports
-
         if self.result is not None:
-            pytest_reports.check(self.settings, self.reports, self.options.seismo_cover_force)
-            pytest_reports.write(self.result, self.reports, terminal)
+            coverage_reports.check(self.settings, self.reports, self.options.seismo_cover_force)
+            coverage_reports.write(self.result, self.reports, terminal)
 
 
 def _taken_for_source(args: Iterable[str | os.PathLike[str]]) -> list[str]:

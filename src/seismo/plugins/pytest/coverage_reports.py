@@ -137,10 +137,9 @@ def write(result: Result, reports: Sequence[Wanted], terminal: TerminalReporter)
             else:
                 from seismo import formats
 
-                formats.coverage_base.write_with_settings(result.recording, result.settings, result.report)
                 name, setting, message, _ = FILES[report.kind]
                 path = report.destination or getattr(result.settings, setting)
-                formats.write(result.recording, path, name)
+                formats.write(result.recording, path, name, report=result.report)
                 paper.line(f"{message} {path}")
         write_problems(paper, result.report)
         if result.settings.fail_under:

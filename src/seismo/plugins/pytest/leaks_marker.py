@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import pytest
 
+from seismo import _core
 from seismo.errors import SeismoError, UsageError
 from seismo.escape import printable
 from seismo.plugins.pytest.objects_fixture import interrupted, started, unavailable
@@ -180,30 +181,27 @@ class Runs:
     """The recording of one test's runs. Inside this context, the thread is recorded only in one()."""
 
     def __init__(self, session: Objects) -> None:
-        from seismo import _core
-
-        self._core = _core
         self._session = session
         self._intervals: list[tuple[int, int]] = []  # for each run, the numbers of the last birth before it and in it
 
     def __enter__(self) -> Self:
-        self._core.objects_quiet(True)
+        _core.objects_quiet(True)
         return self
 
     def __exit__(self, *reason: object) -> None:
-        self._core.objects_quiet(False)
+        _core.objects_quiet(False)
         self._session.__exit__(None, None, None)
 
     @contextmanager
     def one(self) -> Generator[None]:
         """Record a run, then collect its garbage."""
-        first = self._core.objects_mark("")
-        self._core.objects_quiet(False)
+        first = _core.objects_mark("")
+        _core.objects_quiet(False)
         try:
             yield
         finally:
-            self._core.objects_quiet(True)
-            self._intervals.append((first, self._core.objects_mark("")))
+            _core.objects_quiet(True)
+            self._intervals.append((first, _core.objects_mark("")))
         gc.collect()
 
     def leaks(self, wanted: Wanted, root: str) -> tuple[list[Leak], str]:
@@ -220,8 +218,8 @@ class Runs:
         found: dict[tuple[object, ...], Leak] = {}
         counted = self._intervals[wanted.warmup :]
         for number, (first, last) in enumerate(counted):
-            alive = self._core.objects_alive(first, last)
-            for (site, count), facts in zip(alive.items(), map(self._core.objects_site, alive), strict=True):
+            alive = _core.objects_alive(first, last)
+            for (site, count), facts in zip(alive.items(), map(_core.objects_site, alive), strict=True):
                 place, counts = found.setdefault(facts[:6], (Place(facts), [0] * len(counted)))
                 counts[number] += count
                 if number + 1 == len(counted):

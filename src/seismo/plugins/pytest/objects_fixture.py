@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 import pytest
 
+import seismo
+from seismo import _core
 from seismo.errors import SeismoError, UsageError
 from seismo.process.engine import unrecorded
 
@@ -112,8 +114,6 @@ def started(config: pytest.Config) -> Objects | None:
 
     In all other cases, end the test as skipped or failed.
     """
-    import seismo
-
     session: Objects = seismo.objects(collect=True)
     try:
         session.__enter__()
@@ -125,8 +125,6 @@ def started(config: pytest.Config) -> Objects | None:
 
 def interrupted() -> str:
     """Return the reason why the running recording is incomplete, or "" if it is complete."""
-    from seismo import _core
-
     status = _core.status()
     if status["taken"] or status["blind_ns"]:
         return "another tool, such as tracemalloc, took over during the test"

@@ -20,10 +20,12 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from seismo import _core
 from seismo.check.counted_runs import read_counted
 from seismo.check.measurement import Counts, Function, Measurement, Range
 from seismo.check.portable_paths import PortablePaths, is_import
 from seismo.check.read_recordings import functions_of, of_recordings
+from seismo.plugins.pytest.check_fixture import BirthsBlock, Block
 from seismo.plugins.pytest.parametrized_growth import families, sizes_of
 from seismo.plugins.pytest.profile import PLACE, Frames, frame_of, machinery
 from seismo.plugins.pytest.recorded_run import Quiet
@@ -54,105 +56,96 @@ def _folders(modules: Collection[str]) -> list[str]:
     return [os.path.dirname(spec.origin) + "/" for spec in specs if spec is not None and spec.origin]
 
 
-class Counting:
-    """A counter of this process's calls and lines, from its creation on."""
+class _Counter:
+    """The base of the counters of calls and of births: the folder, the numbers of tests and blocks, and the end."""
 
-    QUANTITIES = ("calls", "lines", "exceptions")
+    block_of_kind: type[Block | BirthsBlock]
 
-    def __init__(self, folder: str, hide: Collection[str] = ()) -> None:
-        """Start counting; files in `hide` and those of pytest are left out. Raise SeismoError on failure."""
+    def __init__(self, folder: str, hide: Collection[str]) -> None:
         self._folder, self._pid = folder, os.getpid()
+        self._hidden = (*machinery(), *_folders(OTHERS), *hide)
         self._tests: dict[str, int] = {}
         self._blocks: dict[str, dict[str, int]] = {}
-        self._sizes: dict[str, dict[str, int]] = {}
-        self._began = 0
         self._frames: Frames | None = None
-        calls, lines = (
-            Output(os.path.join(folder, f"{what}-{self._pid}{SUFFIX}"), exclusive=True) for what in ("calls", "lines")
-        )
-        hidden = (*machinery(), *_folders(OTHERS), *hide)
-        self._process = Quiet(
-            [
-                (engine.Recorder(hide=hidden), {"c_functions": "all", "timing": "none"}, calls),
-                (CoverageRecorder(), {"counts": 1}, lines),
-            ]
-        )
+        self._process: Quiet | None = None
+
+    def _output(self, what: str) -> Output:
+        return Output(os.path.join(self._folder, f"{what}-{self._pid}{SUFFIX}"), exclusive=True)
+
+    def _begin(self, *runs: tuple[engine.Recorder, dict[str, object], Output]) -> None:
+        self._process = Quiet(list(runs))
         try:
             self._process.begin()
         except BaseException:
             self._process.abandon()
             raise
+
+    def block(self, test: str, name: str) -> AbstractContextManager[None]:
+        """Return a context that counts a part of a test separately; it may run several times."""
+        return self.block_of_kind(self._blocks, block_of(engine.printable(test), name))
+
+    def end(self) -> None:
+        """Stop counting, and write the remaining files."""
+        if self._frames is not None:
+            self._frames.remove()
+        if self._pid != os.getpid() or self._process is None or self._process.done:
+            return
+        _core.objects_quiet(False)  # if births were counted: the thread was quiet between the tests
+        self._process.finish("")
+        notes = {**self._notes(), "blocks": self._blocks}
+        Path(self._folder, f"tests-{self._pid}.json").write_text(json.dumps(notes), encoding="utf-8")
+
+    def _notes(self) -> dict[str, object]:
+        """Return what the recordings do not have."""
+        raise NotImplementedError
+
+
+class Counting(_Counter):
+    """A counter of this process's calls and lines, from its creation on."""
+
+    QUANTITIES = ("calls", "lines", "exceptions")
+    block_of_kind = Block
+
+    def __init__(self, folder: str, hide: Collection[str] = ()) -> None:
+        """Start counting; files in `hide` and those of pytest are left out. Raise SeismoError on failure."""
+        super().__init__(folder, hide)
+        self._sizes: dict[str, dict[str, int]] = {}
+        self._began = 0
+        self._begin(
+            (engine.Recorder(hide=self._hidden), {"c_functions": "all", "timing": "none"}, self._output("calls")),
+            (CoverageRecorder(), {"counts": 1}, self._output("lines")),
+        )
 
     def begin_tests(self, config: pytest.Config) -> None:
         """Insert the frames of tests, and note the time."""
         self._frames = _CountedFrames(config, self._tests, self._sizes)
         self._began = time.time_ns()
 
-    def block(self, test: str, name: str) -> AbstractContextManager[None]:
-        """Return a context that counts a part of a test separately; it may run several times."""
-        from seismo.plugins.pytest.check_fixture import Block
-
-        return Block(self._blocks, block_of(engine.printable(test), name))
-
-    def end(self) -> None:
-        """Stop counting, and write the remaining files."""
-        if self._frames is not None:
-            self._frames.remove()
-        if self._pid != os.getpid() or self._process.done:
-            return
-        self._process.finish("")
-        notes = {"lines": self._tests, "blocks": self._blocks, "sizes": self._sizes, "began": self._began}
-        Path(self._folder, f"tests-{self._pid}.json").write_text(json.dumps(notes), encoding="utf-8")
+    def _notes(self) -> dict[str, object]:
+        return {"lines": self._tests, "sizes": self._sizes, "began": self._began}
 
 
-class CountingBirths:
+class CountingBirths(_Counter):
     """A counter of the objects that the tests of this process create."""
 
     QUANTITIES = ("births",)
+    block_of_kind = BirthsBlock
 
     def __init__(self, folder: str, hide: Collection[str] = ()) -> None:
         """Initialize; objects of files in `hide` and those of pytest are left out. Raise SeismoError if impossible."""
         recorder.check_possible()
-        self._folder, self._pid = folder, os.getpid()
-        self._hidden = (engine.HIDE, *machinery(), *_folders(OTHERS), *hide)
-        self._tests: dict[str, int] = {}
-        self._blocks: dict[str, dict[str, int]] = {}
-        self._frames: Frames | None = None
-        self._process: Quiet | None = None
+        super().__init__(folder, hide)
 
     def begin_tests(self, config: pytest.Config) -> None:
         """Start counting with the first test."""
-        from seismo import _core
-
-        output = Output(os.path.join(self._folder, f"births-{self._pid}{SUFFIX}"), exclusive=True)
-        self._process = Quiet([(recorder.ObjectRecorder(), {"holders": 0}, output)])
+        output = self._output("births")
         engine.begin_collecting()
-        try:
-            self._process.begin()
-        except BaseException:
-            self._process.abandon()
-            raise
+        self._begin((recorder.ObjectRecorder(), {"holders": 0}, output))
         _core.objects_quiet(True)
         self._frames = _BornFrames(config, self._tests)
 
-    def block(self, test: str, name: str) -> AbstractContextManager[None]:
-        """Return a context that counts a part of a test separately; it may run several times."""
-        from seismo.plugins.pytest.check_fixture import BirthsBlock
-
-        return BirthsBlock(self._blocks, block_of(engine.printable(test), name))
-
-    def end(self) -> None:
-        """Stop counting, and write the remaining files."""
-        from seismo import _core
-
-        if self._frames is not None:
-            self._frames.remove()
-        if self._pid != os.getpid() or self._process is None or self._process.done:
-            return
-        _core.objects_quiet(False)
-        self._process.finish("")
-        notes = {"births": self._tests, "blocks": self._blocks, "hidden": self._hidden}
-        Path(self._folder, f"tests-{self._pid}.json").write_text(json.dumps(notes), encoding="utf-8")
+    def _notes(self) -> dict[str, object]:
+        return {"births": self._tests, "hidden": (engine.HIDE, *self._hidden)}
 
 
 class _BornFrames(Frames):
@@ -163,8 +156,6 @@ class _BornFrames(Frames):
         super().__init__(config)
 
     def _named(self, phase: str, function: Callable[..., object]) -> Callable[..., object]:
-        from seismo import _core
-
         def named(item: pytest.Item, *rest: object) -> object:
             __tracebackhide__ = True
             name = engine.printable(item.nodeid)
@@ -191,7 +182,6 @@ class _CountedFrames(Frames):
     def _named(self, phase: str, function: Callable[..., object]) -> Callable[..., object]:
         if phase != "call":
             return super()._named(phase, function)
-        from seismo import _core
 
         def named(item: pytest.Item, *rest: object) -> object:
             __tracebackhide__ = True

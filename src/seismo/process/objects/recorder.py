@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from seismo import recording_kinds
+from seismo import _core, recording_kinds
 from seismo.errors import RecordingError
 from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.process import engine
@@ -13,9 +13,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from seismo import _core
-else:
-    from seismo import _core
 
 HINT = (
     "run the program on Python 3.13.3 or newer; with this one, tracemalloc or memray show allocations, objgraph shows "

@@ -27,6 +27,7 @@ from types import (
     ModuleType,
 )
 
+from seismo import _core
 from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 
 TYPE_CHECKING = False
@@ -34,9 +35,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from seismo import _core
-else:
-    from seismo import _core
 
 # For each id() of a wanted object, the exact way it is held, and the general way shared with others in the container.
 Ways = dict[int, tuple[str, str]]

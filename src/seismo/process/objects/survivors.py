@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import sys
 
+from seismo import _core
 from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.process import engine
 
@@ -18,10 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any
 
-    from seismo import _core
     from seismo.model import Recording
-else:
-    from seismo import _core
 
 SAMPLE = 20  # the most survivors of a site to examine
 _SHOWN = 20  # the most rows in a text
