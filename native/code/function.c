@@ -1,6 +1,7 @@
 #include "code/function.h"
 
 #include <assert.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -13,6 +14,21 @@
 #include "compat/compat.h"
 #include "compat/core_lock.h"
 #include "compat/exception.h"
+
+#if SM_FREE_THREADED
+/* Guard of the functions and their map, besides the core's lock: events in which a thread must stay attached register
+ * functions as well. No holder has a safe point or takes another lock. */
+static pthread_mutex_t registry = PTHREAD_MUTEX_INITIALIZER;
+
+static void leave_registry(const int *Py_UNUSED(scope)) {
+    pthread_mutex_unlock(&registry);
+}
+#define REGISTRY_GUARD                                                                                                 \
+    __attribute__((cleanup(leave_registry), unused)) const int registry_scope = 0;                                     \
+    pthread_mutex_lock(&registry)
+#else
+#define REGISTRY_GUARD ((void)0)
+#endif
 
 typedef struct {
     uint64_t key; /* address of the definition */
@@ -108,6 +124,7 @@ static bool same_content(const void *record, const void *content) {
 
 /* Return the function with this content, made if necessary. Owns the strings; NULL means out of memory. */
 static sm_function *intern(sm_function_kind kind, char *module, char *qualname, char *file, int line, uint64_t extra) {
+    REGISTRY_GUARD;
     sm_function *function = NULL;
     if (module == NULL || qualname == NULL || file == NULL || !sm_interned_grow(&functions.all, 1024))
         goto done;
@@ -160,6 +177,37 @@ static bool is_plain_lambda(PyCodeObject *code) {
            PyUnicode_READ_CHAR(file, 0) != '<';
 }
 
+/* Return the code's function, found by its content. Owns the module. */
+static sm_function *find_by_content(PyCodeObject *code, char *module) {
+    PyObject *table = code->co_linetable;
+    uint64_t extra_hash =
+        PyBytes_Check(table) ? sm_hash_bytes(0, PyBytes_AS_STRING(table), (size_t)PyBytes_GET_SIZE(table)) : 0;
+    if (is_plain_lambda(code)) { /* lambdas of one line may have equal line tables */
+        Py_hash_t content = PyObject_Hash((PyObject *)code);
+        if (content == -1)
+            PyErr_Clear();
+        extra_hash ^= (uint64_t)content;
+    }
+    sm_function *function = intern(SM_PYTHON, module, sm_copy_text(code->co_qualname), sm_copy_text(code->co_filename),
+                                   code->co_firstlineno, extra_hash);
+    if (function != NULL) {
+        __atomic_fetch_or(&function->flags, flags_of_code(code), __ATOMIC_RELAXED);
+        __atomic_store_n(&function->code_bytes, 2 * (uint32_t)Py_SIZE(code), __ATOMIC_RELAXED);
+    }
+    return function;
+}
+
+#if SM_FREE_THREADED
+sm_function *sm_function_in_event(PyCodeObject *code, PyObject *globals) {
+    char *module;
+    bool known = sm_look_up(globals != NULL && PyDict_Check(globals) ? globals : NULL, name_of_module, &module) >= 0;
+    sm_exception kept = sm_exception_keep();
+    sm_function *function = known ? find_by_content(code, module) : NULL;
+    sm_exception_restore(kept);
+    return function;
+}
+#endif
+
 sm_function *sm_function_of_code(PyCodeObject *code, PyObject *globals) {
     SM_CORE_GUARD;
     assert(functions.ready && PyCode_Check(code));
@@ -179,23 +227,9 @@ sm_function *sm_function_of_code(PyCodeObject *code, PyObject *globals) {
     }
     if (entry == NULL && sm_codes_held())
         goto done;
-    PyObject *table = code->co_linetable;
-    uint64_t extra_hash =
-        PyBytes_Check(table) ? sm_hash_bytes(0, PyBytes_AS_STRING(table), (size_t)PyBytes_GET_SIZE(table)) : 0;
-    if (is_plain_lambda(code)) { /* lambdas of one line may have equal line tables */
-        Py_hash_t content = PyObject_Hash((PyObject *)code);
-        if (content == -1)
-            PyErr_Clear();
-        extra_hash ^= (uint64_t)content;
-    }
-    function = intern(SM_PYTHON, sm_copy_text(module_of(globals)), sm_copy_text(code->co_qualname),
-                      sm_copy_text(code->co_filename), code->co_firstlineno, extra_hash);
-    if (function == NULL)
-        goto done;
-    if (entry != NULL)
+    function = find_by_content(code, sm_copy_text(module_of(globals)));
+    if (function != NULL && entry != NULL)
         __atomic_store_n(&entry->function, function, __ATOMIC_RELEASE);
-    __atomic_fetch_or(&function->flags, flags_of_code(code), __ATOMIC_RELAXED);
-    __atomic_store_n(&function->code_bytes, 2 * (uint32_t)Py_SIZE(code), __ATOMIC_RELAXED);
 done:
     sm_exception_restore(kept);
     return function;
@@ -237,5 +271,6 @@ uint32_t sm_functions_count(void) {
 }
 
 sm_function *sm_function_by_id(uint32_t id) {
+    REGISTRY_GUARD;
     return id < functions.all.count ? functions.all.records[id] : NULL;
 }

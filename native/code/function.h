@@ -50,6 +50,11 @@ bool sm_functions_narrowed(void); /* true if the previous recording left functio
 
 /* Return the function, or NULL if out of memory, without an exception. globals: the frame's, or NULL. */
 sm_function *sm_function_of_code(PyCodeObject *code, PyObject *globals);
+#if SM_FREE_THREADED
+/* The same without an entry in the table of code objects, which would keep the code alive; without the core's lock. For
+ * events in which the thread must stay attached. NULL also if another thread keeps the globals locked. */
+sm_function *sm_function_in_event(PyCodeObject *code, PyObject *globals);
+#endif
 sm_function *sm_function_of_c(const void *key, PyObject *callable); /* key: see code/cfunction.h */
 sm_function *sm_function_synthetic(const char *name);
 

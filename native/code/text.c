@@ -1,5 +1,6 @@
 #include "code/text.h"
 
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -59,6 +60,60 @@ char *sm_copy_text(PyObject *text) {
     *at = '\0';
     return copy;
 }
+
+#if SM_FREE_THREADED
+#define MOST_TRIES 100000 /* some tens of milliseconds: longer than any operation on a dict but that on a huge one */
+
+/* Return true if a critical section of this thread has the lock. Only the sections up to the first inactive one have. */
+static bool is_ours(const PyMutex *mutex) {
+    enum { INACTIVE = 1, TWO = 2 };
+    for (uintptr_t at = PyThreadState_Get()->critical_section; at != 0 && (at & INACTIVE) == 0;) {
+        const PyCriticalSection *section = (const PyCriticalSection *)(at & ~(uintptr_t)(INACTIVE | TWO));
+        if (section->_cs_mutex == mutex ||
+            ((at & TWO) != 0 && ((const PyCriticalSection2 *)section)->_cs_mutex2 == mutex))
+            return true;
+        at = section->_cs_prev;
+    }
+    return false;
+}
+
+static bool lock_now(PyMutex *mutex) {
+    for (int tries = 0; tries < MOST_TRIES; tries++) {
+        uint8_t bits = __atomic_load_n(&mutex->_bits, __ATOMIC_RELAXED);
+        if ((bits & 1) == 0 && __atomic_compare_exchange_n(&mutex->_bits, &bits, (uint8_t)(bits | 1), false,
+                                                           __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+            return true;
+        (void)sched_yield();
+    }
+    return false;
+}
+
+/* PyDict_GetItem() would wait for the dict's lock detached, if another thread changes it. */
+int sm_look_up(PyObject *dict, PyObject *name, char **text) {
+    bool ours = dict != NULL && is_ours(&dict->ob_mutex);
+    if (text != NULL)
+        *text = NULL;
+    if (dict != NULL && !ours && !lock_now(&dict->ob_mutex))
+        return -1;
+    PyObject *key, *value = NULL;
+    Py_ssize_t at = 0;
+    bool found = false;
+    while (dict != NULL && !found && PyDict_Next(dict, &at, &key, &value))
+        found = key == name || (PyUnicode_CheckExact(key) && PyUnicode_Compare(key, name) == 0);
+    if (text != NULL)
+        *text = sm_copy_text(found ? value : NULL);
+    if (dict != NULL && !ours)
+        PyMutex_Unlock(&dict->ob_mutex);
+    return found;
+}
+#else
+int sm_look_up(PyObject *dict, PyObject *name, char **text) {
+    PyObject *value = dict != NULL ? PyDict_GetItem(dict, name) : NULL;
+    if (text != NULL)
+        *text = sm_copy_text(value);
+    return value != NULL;
+}
+#endif
 
 bool sm_text_lists(const char *list, const char *file) {
     while (list != NULL && *list != '\0') {

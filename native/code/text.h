@@ -15,6 +15,12 @@ enum { SM_LONGEST_TEXT = 4096 }; /* characters; no path is longer, and names sho
  * because hooks that report every object use it. */
 char *sm_copy_text(PyObject *text);
 
+/* Look up a name in a dict, from the middle of any operation of the interpreter: it makes no Python object, sets no
+ * exception, and does not wait for a lock for which others would be given up. Return 1 if the dict has the name, 0 if
+ * not or if it is NULL, and -1 if another thread keeps it locked all the time. Unless `text` is NULL, it is set to a
+ * copy of what is found, as sm_copy_text() makes it, or to NULL with -1. */
+int sm_look_up(PyObject *dict, PyObject *name, char **text);
+
 /* Write a character as UTF-8, at most four bytes, and return the end. */
 char *sm_put_character(char *at, Py_UCS4 character);
 

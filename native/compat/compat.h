@@ -116,8 +116,6 @@ static inline PyRefTracer PyRefTracer_GetTracer(void **data) {
 }
 #endif
 static inline const char *sm_reftracer_objection(void) {
-    if (SM_FREE_THREADED)
-        return "reference tracing needs the ordinary build of Python, and this is a free-threaded one";
     if (Py_Version < 0x030D0000)
         return "reference tracing needs Python 3.13.3 or newer: earlier ones have no such hook";
     if (Py_Version < 0x030D03F0)

@@ -56,6 +56,7 @@ bool sm_is_only_thread(void);
 #define SM_OWN_COUNT(word) __atomic_store_n(&(word), (word) + 1, __ATOMIC_RELAXED)
 /* Add one to a word that threads share at events, or that the GIL guards. */
 #define SM_COUNT(word) ((void)__atomic_fetch_add(&(word), 1, __ATOMIC_RELAXED))
+#define SM_COUNT_BACK(word) ((void)__atomic_fetch_sub(&(word), 1, __ATOMIC_RELAXED))
 
 #else
 
@@ -79,5 +80,6 @@ static inline bool sm_is_only_thread(void) {
 #define SM_OWN_TLS
 #define SM_OWN_COUNT(word) ((void)(word)++)
 #define SM_COUNT(word) ((void)(word)++)
+#define SM_COUNT_BACK(word) ((void)(word)--)
 
 #endif

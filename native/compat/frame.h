@@ -83,6 +83,17 @@ static inline const unsigned char *sm_code_instructions(const void *code) {
     return (const unsigned char *)((const PyCodeObject *)code)->co_code_adaptive;
 }
 
+/* Return the instruction of a running frame. Without the GIL, each thread runs a copy of the code's instructions. */
+static inline const unsigned char *sm_frame_instruction(const sm_frame_head *frame, const PyCodeObject *code) {
+#if SM_FREE_THREADED
+    struct _PyInterpreterFrame *of = (struct _PyInterpreterFrame *)(uintptr_t)frame;
+    return sm_code_instructions(code) + PyUnstable_InterpreterFrame_GetLasti(of);
+#else
+    (void)code;
+    return frame->instruction;
+#endif
+}
+
 #if SM_HAS_EVALFRAME
 #define Py_BUILD_CORE 1
 #include "internal/pycore_frame.h"

@@ -6,6 +6,15 @@
 static pthread_mutex_t lock;
 
 void sm_engine_lock(void) {
+#if SM_FREE_THREADED
+    for (int tries = 0; tries < 200; tries++) { /* events of objects hold it for some tens of nanoseconds */
+        if (pthread_mutex_trylock(&lock) == 0)
+            return;
+#if defined(__x86_64__)
+        __builtin_ia32_pause();
+#endif
+    }
+#endif
     pthread_mutex_lock(&lock);
 }
 

@@ -21,6 +21,7 @@
 #include "hooks/reference_tracer.h"
 
 #include "base/time.h"
+#include "compat/core_lock.h"
 #include "compat/exception.h"
 #include "hooks/safepoint.h"
 
@@ -59,10 +60,10 @@ static void fail(sm_reference_tool *tool, bool was_pending) {
 
 static inline void deliver(sm_reference_tool *tool, PyThreadState *tstate, PyObject *object, sm_reference_event event) {
     bool was_pending = sm_tstate_pending(tstate);
-    tool->inside++;
+    SM_COUNT(tool->inside);
     if (SM_UNLIKELY(tool->call(tool, object, event) < 0) && tool->active)
         fail(tool, was_pending);
-    tool->inside--;
+    SM_COUNT_BACK(tool->inside);
 }
 
 static bool ours(const PyThreadState *tstate) {
@@ -226,6 +227,7 @@ static void give_back(void) {
 }
 
 void sm_reference_poll(void) {
+    SM_CORE_GUARD;
     if (slot.active == 0)
         return;
     sm_exception kept = sm_exception_keep();
@@ -249,6 +251,8 @@ void sm_reference_poll(void) {
 static void free_dead(void) {
     if (here.inside)
         return;
+    sm_world_stop(); /* then no event is under way on another thread that found the tool */
+    sm_world_start();
     for (uint32_t i = 0; i < slot.end; i++) {
         sm_reference_tool *tool = slot.tools[i];
         if (tool == NULL || !tool->leaving || tool->inside > 0)
@@ -281,6 +285,7 @@ static void adjust(void) {
 }
 
 static int safe_point(void) {
+    SM_CORE_GUARD;
     sm_reference_poll();
     for (uint32_t i = 0; i < slot.end; i++) {
         sm_reference_tool *tool = slot.tools[i];
@@ -295,8 +300,16 @@ static int safe_point(void) {
 }
 
 const char *sm_reference_objection(void) {
-    const char *why_not = sm_gil_objection();
+    const char *why_not = sm_interpreter_objection();
     return why_not != NULL ? why_not : sm_reftracer_objection();
+}
+
+const char *sm_reference_hook_objection(void) {
+    const char *why_not = sm_reference_objection();
+    if (why_not == NULL && SM_FREE_THREADED)
+        return "reference hooks need the ordinary build of Python, and this is a free-threaded one, where only `seismo "
+               "objects` follows objects";
+    return why_not;
 }
 
 static int refuse(const char *why) {
@@ -305,7 +318,8 @@ static int refuse(const char *why) {
 }
 
 int sm_reference_add(sm_reference_tool *tool) {
-    const char *why_not = sm_reference_objection();
+    SM_CORE_GUARD;
+    const char *why_not = tool->direct != NULL ? sm_reference_objection() : sm_reference_hook_objection();
     if (why_not != NULL)
         return refuse(why_not);
     free_dead();
@@ -346,6 +360,7 @@ int sm_reference_add(sm_reference_tool *tool) {
 }
 
 void sm_reference_remove(sm_reference_tool *tool) {
+    SM_CORE_GUARD;
     if (!tool->active)
         return;
     bool was_inside = here.inside;
@@ -385,6 +400,7 @@ sm_reference_facts sm_reference_known_facts(void) {
 }
 
 PyObject *sm_reference_status(void) {
+    SM_CORE_GUARD;
     sm_reference_poll();
     return Py_BuildValue("{sIsOsOsKsLsK}", "tools", (unsigned)slot.active, "holding",
                          slot.active > 0 && slot.holding ? Py_True : Py_False, "chained",
@@ -401,6 +417,7 @@ void sm_reference_forked(void) {
 }
 
 void sm_reference_exit(void) {
+    SM_CORE_GUARD;
     for (uint32_t i = 0; i < slot.end; i++) {
         sm_reference_tool *tool = slot.tools[i];
         if (tool == NULL || !tool->active || tool->stays)

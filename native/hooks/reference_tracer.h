@@ -1,5 +1,5 @@
 /* The reference tracer (3.13.3 and later): the interpreter's slot for created and destroyed objects, shared. Guarded
- * by the main interpreter's GIL. The maker keeps a tool alive until `removed` is called, outside of events and of
+ * by the main interpreter's GIL, or by the core's lock, except at events. The maker keeps a tool alive until `removed` is called, outside of events and of
  * its callbacks. */
 #pragma once
 
@@ -112,8 +112,9 @@ sm_reference_facts sm_reference_known_facts(void);
 /* Return a new dict: tools, holding, chained, taken, blind_ns, failed. */
 PyObject *sm_reference_status(void);
 
-/* Return why it cannot be used here, or NULL. */
+/* Return why it cannot be used here, or NULL: by a tool with a direct function, or by any other. */
 const char *sm_reference_objection(void);
+const char *sm_reference_hook_objection(void);
 
 void sm_reference_forked(void); /* called by os.register_at_fork */
 void sm_reference_exit(void);   /* from atexit: removes all tools that do not stay, and ends safe points */

@@ -263,7 +263,7 @@ static uint32_t count(int kind) {
 
 static const char *backend(int kind) {
     if (kind == SEISMO_REF_TRACER)
-        return sm_reference_objection() == NULL ? "PyRefTracer" : NULL;
+        return sm_reference_hook_objection() == NULL ? "PyRefTracer" : NULL;
     return kind == SEISMO_PROFILE || kind == SEISMO_TRACE ? sm_hook_backend_here.name : NULL;
 }
 

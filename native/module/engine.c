@@ -18,6 +18,7 @@
 #include "recorder/calls/calltree.h"
 #include "recorder/lines/lines.h"
 #include "recorder/objects/objects.h"
+#include "source/reftracer.h"
 #include "source/sources.h"
 
 static const char *const choices_c[] = {"auto", "all", "none", NULL};
@@ -62,8 +63,8 @@ typedef struct {
 
 /* Why a source cannot serve this recorder in this interpreter; NULL: it can. */
 static const char *objection_here(const sm_recorder *recorder, const sm_source *source) {
-    bool monitoring = source->tool_id != NULL; /* other hooks need the GIL */
-    const char *objection = recorder->without_gil && monitoring ? sm_interpreter_objection() : sm_gil_objection();
+    bool without_gil = source->tool_id != NULL || source == &sm_source_reftracer; /* other hooks need the GIL */
+    const char *objection = recorder->without_gil && without_gil ? sm_interpreter_objection() : sm_gil_objection();
     return objection == NULL && source->objection != NULL ? source->objection() : objection;
 }
 

@@ -1,5 +1,6 @@
 /* seismo._core: the extension module of the engine, the sources, the recorders and the file. */
 #include "module/module.h"
+#include "recorder/objects/objects.h"
 
 #define COUNT(list) (sizeof(list) / sizeof *(list))
 
@@ -41,14 +42,24 @@ static PyModuleDef_Slot module_slots[] = {
     {Py_mod_multiple_interpreters, Py_MOD_MULTIPLE_INTERPRETERS_SUPPORTED},
 #endif
 #ifdef Py_mod_gil
-    /* Reading a recording needs no GIL, so this import must not enable it. Recording is refused without it. */
+    /* It needs no GIL, so this import must not enable it. */
     {Py_mod_gil, Py_MOD_GIL_NOT_USED},
 #endif
     {0, NULL},
 };
 
+#if SM_FREE_THREADED
+static int module_traverse(PyObject *Py_UNUSED(module), visitproc Py_UNUSED(visit), void *Py_UNUSED(context)) {
+    sm_objects_collector_passes();
+    return 0;
+}
+#else
+#define module_traverse NULL
+#endif
+
 static struct PyModuleDef module_def = {
     PyModuleDef_HEAD_INIT,
+    .m_traverse = module_traverse,
     .m_name = "seismo._core",
     .m_doc = "The native core of seismo: the interpreter's events, the recorders and their recordings.",
     .m_slots = module_slots,

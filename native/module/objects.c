@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "compat/core_lock.h"
 #include "hub/spans.h"
 #include "module/module.h"
 #include "module/wiring.h"
@@ -77,6 +78,7 @@ static PyObject *objects_end(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ig
 typedef struct { /* a query about the objects born in (first, last] */
     uint64_t first, last;
     uint64_t *counts; /* by site */
+    uint32_t sites;   /* of later ones nothing is asked */
     /* Used by objects_addresses only. */
     bool spans;
     uint64_t limit;
@@ -86,17 +88,22 @@ typedef struct { /* a query about the objects born in (first, last] */
 
 static void count_alive(const sm_object *object, void *context) {
     question *asked = context;
-    if (object->serial > asked->first && object->serial <= asked->last)
+    if (object->serial > asked->first && object->serial <= asked->last && object->site < asked->sites)
         asked->counts[object->site]++;
 }
 
 static void find_alive(const sm_object *object, void *context) {
     question *asked = context;
     if (object->serial <= asked->first || object->serial > asked->last || (asked->spans && object->span == 0) ||
-        asked->found_count == MOST_ADDRESSES || asked->counts[object->site] == asked->limit)
+        asked->found_count == MOST_ADDRESSES || object->site >= asked->sites || asked->counts[object->site] == asked->limit)
         return;
     asked->counts[object->site]++;
     asked->found[asked->found_count++] = *object;
+}
+
+static void visit_alive(void (*visit)(const sm_object *object, void *context), question *asked) {
+    SM_OBJECTS_GUARD;
+    sm_objects_each_live(visit, asked);
 }
 
 /* Set the range of births; a negative `last` means until now. */
@@ -127,15 +134,15 @@ static PyObject *objects_alive(PyObject *Py_UNUSED(module), PyObject *args, PyOb
     if (!PyArg_ParseTupleAndKeywords(args, keywords, "|KL:objects_alive", names, &first, &last))
         return NULL;
     sm_objects_quiet(true);
-    uint32_t sites = sm_objects.sites_count;
-    question asked = {.counts = sm_calloc(sites, sizeof *asked.counts)};
+    question asked = {.sites = sm_objects.sites_count};
+    asked.counts = sm_calloc(asked.sites, sizeof *asked.counts);
     PyObject *alive = NULL;
     if (asked.counts == NULL) {
         PyErr_NoMemory();
     } else {
         set_range(&asked, first, last);
-        sm_objects_each_live(count_alive, &asked);
-        alive = dict_of_counts(asked.counts, sites);
+        visit_alive(count_alive, &asked);
+        alive = dict_of_counts(asked.counts, asked.sites);
     }
     sm_free(asked.counts);
     sm_objects_quiet(false);
@@ -145,13 +152,13 @@ static PyObject *objects_alive(PyObject *Py_UNUSED(module), PyObject *args, PyOb
 /* Restrict the search to these sites: the others count as having reached the limit. Return false with an exception set.
  */
 static bool choose_sites(question *asked, PyObject *sites) {
-    for (uint32_t i = 0; i < sm_objects.sites_count; i++)
+    for (uint32_t i = 0; i < asked->sites; i++)
         asked->counts[i] = asked->limit;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(sites); i++) {
         unsigned long id = PyLong_AsUnsignedLong(PyTuple_GET_ITEM(sites, i));
         if (PyErr_Occurred())
             return false;
-        if (id + 1 < sm_objects.sites_count)
+        if (id + 1 < asked->sites)
             asked->counts[id + 1] = 0;
     }
     return true;
@@ -182,15 +189,15 @@ static PyObject *objects_addresses(PyObject *Py_UNUSED(module), PyObject *args, 
                                      &last, &limit, &in_spans))
         return NULL;
     sm_objects_quiet(true);
-    question asked = {.spans = in_spans, .limit = limit};
-    asked.counts = sm_calloc(sm_objects.sites_count, sizeof *asked.counts);
+    question asked = {.spans = in_spans, .limit = limit, .sites = sm_objects.sites_count};
+    asked.counts = sm_calloc(asked.sites, sizeof *asked.counts);
     asked.found = sm_malloc(MOST_ADDRESSES * sizeof *asked.found);
     PyObject *places = NULL;
     if (asked.counts == NULL || asked.found == NULL) {
         PyErr_NoMemory();
     } else if (choose_sites(&asked, sites)) {
         set_range(&asked, first, last);
-        sm_objects_each_live(find_alive, &asked);
+        visit_alive(find_alive, &asked);
         places = dict_of_found(&asked);
     }
     sm_free(asked.counts);
@@ -203,6 +210,12 @@ static PyObject *text_of(const char *text) {
     return PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "surrogatepass");
 }
 
+static const sm_objects_type *read_site(uint32_t number, sm_objects_rest *rest) {
+    SM_OBJECTS_GUARD;
+    *rest = sm_objects.rests[number];
+    return sm_objects.sites[number].type;
+}
+
 static PyObject *objects_site(PyObject *Py_UNUSED(module), PyObject *number) {
     unsigned long id = PyLong_AsUnsignedLong(number);
     if (PyErr_Occurred())
@@ -210,13 +223,13 @@ static PyObject *objects_site(PyObject *Py_UNUSED(module), PyObject *number) {
     if (id + 1 >= sm_objects.sites_count)
         return PyErr_Format(PyExc_IndexError, "there is no site of this number");
     sm_objects_quiet(true);
-    const sm_objects_type *type = sm_objects.sites[id + 1].type;
-    const sm_objects_rest *rest = &sm_objects.rests[id + 1];
-    const sm_function *function = rest->function;
-    int64_t node = rest->node != NULL ? sm_calltree_number(rest->node) : -1;
+    sm_objects_rest rest;
+    const sm_objects_type *type = read_site((uint32_t)id + 1, &rest);
+    const sm_function *function = rest.function;
+    int64_t node = rest.node != NULL ? sm_calltree_number(rest.node) : -1;
     PyObject *site =
         Py_BuildValue("NNNNNiL", text_of(type->module), text_of(type->name), text_of(function ? function->module : ""),
-                      text_of(function ? function->qualname : ""), text_of(function ? function->file : ""), rest->line,
+                      text_of(function ? function->qualname : ""), text_of(function ? function->file : ""), rest.line,
                       (long long)node);
     sm_objects_quiet(false);
     return site;
@@ -271,6 +284,7 @@ static PyObject *add_holders(PyObject *rows) {
 }
 
 static PyObject *objects_add_holders(PyObject *Py_UNUSED(module), PyObject *rows) {
+    SM_CORE_GUARD;
     sm_objects_quiet(true);
     PyObject *held = PySequence_Tuple(rows);
     PyObject *result = held != NULL ? add_holders(held) : NULL;
@@ -280,6 +294,11 @@ static PyObject *objects_add_holders(PyObject *Py_UNUSED(module), PyObject *rows
 }
 
 /* ---- status ---- */
+
+static PyObject *objects_objection(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored)) {
+    const char *why_not = sm_reference_objection();
+    return why_not != NULL ? PyUnicode_FromString(why_not) : Py_NewRef(Py_None);
+}
 
 PyObject *sm_module_objects_status(void) {
     if (!sm_objects.on)
@@ -316,6 +335,7 @@ PyMethodDef sm_methods_objects[] = {
     {"objects_site", objects_site, METH_O,
      "objects_site(id): return (module and name of the type, module, qualified name and file of the function, line, "
      "node)."},
+    {"objects_objection", objects_objection, METH_NOARGS, "Return why no objects can be recorded here, or None."},
     {"objects_add_holders", objects_add_holders, METH_O,
      "objects_add_holders(rows): add rows of holders to the recording, in place of earlier ones of the same objects. "
      "parent is an index into these rows, or -1."},

@@ -3,6 +3,7 @@
 #include <assert.h>
 
 #include "base/map.h"
+#include "compat/core_lock.h"
 #include "module/module.h"
 
 enum { SMALLEST = 64 }; /* size of the smallest map */
@@ -61,14 +62,17 @@ static int note_referrer(PyObject *part, void *context) {
 }
 
 static PyObject *objects_referrers(PyObject *Py_UNUSED(module), PyObject *args) {
+    SM_CORE_GUARD;
     PyObject *objects, *all;
     search asked = {0};
     if (!PyArg_ParseTuple(args, "O!O!nn:objects_referrers", &PyList_Type, &objects, &PyDict_Type, &all,
                           &asked.of_a_type, &asked.most))
         return NULL;
     bool done = want(&asked, all);
+    sm_world_stop();
     for (Py_ssize_t i = 0; done && i < PyList_GET_SIZE(objects); i++)
         done = go_through(PyList_GET_ITEM(objects, i), note_referrer, &asked);
+    sm_world_start();
     sm_map_free(&asked.wanted);
     return done ? Py_NewRef(Py_None) : NULL;
 }
@@ -101,18 +105,21 @@ static int look_at(PyObject *part, void *context) {
 }
 
 static PyObject *objects_holders(PyObject *Py_UNUSED(module), PyObject *args) {
+    SM_CORE_GUARD;
     PyObject *all;
     search asked = {0};
     if (!PyArg_ParseTuple(args, "O!O!:objects_holders", &PyList_Type, &asked.heap, &PyDict_Type, &all))
         return NULL;
     PyObject *holders = PyList_New(0);
     bool done = holders != NULL && want(&asked, all);
+    sm_world_stop();
     for (Py_ssize_t i = 0; done && i < PyList_GET_SIZE(asked.heap); i++) {
         PyObject *object = PyList_GET_ITEM(asked.heap, i);
         asked.holds = false;
         done = note_wanted(sm_map_find(&asked.wanted, (uintptr_t)object, sizeof(wanted)), object) &&
                go_through(object, look_at, &asked) && (!asked.holds || PyList_Append(holders, object) == 0);
     }
+    sm_world_start();
     sm_map_free(&asked.wanted);
     sm_map_free(&asked.seen);
     if (!done)

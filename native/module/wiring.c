@@ -196,14 +196,35 @@ static int lines_tracefunc(PyObject *Py_UNUSED(self), PyFrameObject *frame, int 
 
 /* On the direct path only the main interpreter runs, so the holder of its GIL is running: a load instead of a call. */
 static inline PyThreadState *direct_tstate(void) {
-    return *sm_reference_direct.places.holder;
+    return SM_FREE_THREADED ? sm_tstate_unchecked() : *sm_reference_direct.places.holder;
 }
 
+/* Begin an event on the direct path. */
+#if SM_FREE_THREADED
+#define OBJECTS_EVENT                                                                                                  \
+    sm_objects_here.collects = false;                                                                                  \
+    SM_OBJECTS_GUARD
+#else
+#define OBJECTS_EVENT SM_OBJECTS_GUARD
+#endif
+
 static inline void born_by_type(PyObject *object) {
+    OBJECTS_EVENT;
     sm_objects_born_by_type(object, direct_tstate());
 }
 
+static inline void died_by_type(PyObject *object) {
+    OBJECTS_EVENT;
+    sm_objects_died_by_type(object);
+}
+
+static inline void died_by_line(PyObject *object) {
+    OBJECTS_EVENT;
+    sm_objects_died_by_line(object);
+}
+
 static inline void born_by_line(PyObject *object) {
+    OBJECTS_EVENT;
     sm_objects_born_by_line(object, direct_tstate(), NULL);
 }
 
@@ -216,15 +237,18 @@ static inline const void *path_here(const PyThreadState *tstate) {
 }
 
 static inline void born_on_path(PyObject *object) {
+    OBJECTS_EVENT;
     PyThreadState *tstate = direct_tstate();
     sm_objects_born_by_line(object, tstate, path_here(tstate));
 }
 
 static inline void rare(PyObject *object, sm_reference_event event) {
+    SM_OBJECTS_GUARD;
     sm_objects_rare(object, event, sm_tstate_unchecked(), NULL);
 }
 
 static inline void rare_on_path(PyObject *object, sm_reference_event event) {
+    SM_OBJECTS_GUARD;
     PyThreadState *tstate = sm_tstate_unchecked();
     sm_objects_rare(object, event, tstate, path_here(tstate));
 }
@@ -233,10 +257,14 @@ static void objects_poked(sm_reference_tool *Py_UNUSED(tool)) {
     sm_objects_poked();
 }
 
-static const sm_objects_receiver objects_by_type = {born_by_type, sm_objects_died_by_type, rare, sm_objects_blind};
-static const sm_objects_receiver objects_by_line = {born_by_line, sm_objects_died_by_line, rare, sm_objects_blind};
-static const sm_objects_receiver objects_by_path = {born_on_path, sm_objects_died_by_line, rare_on_path,
-                                                    sm_objects_blind};
+static void blind(void) {
+    SM_OBJECTS_GUARD;
+    sm_objects_blind();
+}
+
+static const sm_objects_receiver objects_by_type = {born_by_type, died_by_type, rare, blind};
+static const sm_objects_receiver objects_by_line = {born_by_line, died_by_line, rare, blind};
+static const sm_objects_receiver objects_by_path = {born_on_path, died_by_line, rare_on_path, blind};
 
 #define OBJECTS_OF(receiver)                                                                                           \
     static int receiver##_direct(PyObject *object, PyRefTracerEvent event, void *data) {                               \

@@ -71,6 +71,7 @@ def objects_addresses(  # by site; at most limit per site, 100,000 in all
 def objects_site(id: int, /) -> tuple[str, str, str, str, str, int, int]: ...  # noqa: A002
 
 # Each row: object, parent (an index into rows, or -1), flags, count, asked, holder, by.
+def objects_objection() -> str | None: ...
 def objects_add_holders(rows: Iterable[tuple[int, int, int, int, int, str, str]], /) -> None: ...
 
 # wanted: {id: empty list}, to be filled with referrers of the object, or with the object itself; None is an end.

@@ -60,6 +60,7 @@ void sm_objects_live_unseen(const sm_objects_live_entry *entry); /* called if th
 void sm_objects_live_room(sm_objects_live_shard *shard, uint64_t where, uint64_t what);
 void sm_objects_live_unknown(PyObject *object); /* counts a death without an entry */
 bool sm_objects_special_death(PyObject *object, sm_objects_live_entry *entry);
+void sm_objects_key_died(PyObject *object); /* its address may be used again */
 void sm_objects_special_type_death(PyObject *object, sm_objects_type *type);
 void sm_objects_old(sm_objects_rest *rest, uint64_t serial, uint64_t weight); /* counts an age by known times */
 
@@ -159,7 +160,12 @@ static inline sm_objects_key *sm_objects_key_of(const void *type, const void *in
 
 static inline uint64_t sm_objects_site_of(PyTypeObject *type, PyThreadState *tstate, const void *node) {
     const sm_frame_head *frame = sm_tstate_frame(tstate);
+#if SM_FREE_THREADED
+    const PyCodeObject *code = SM_LIKELY(frame != NULL) ? sm_frame_code_of(frame) : NULL;
+    const void *instruction = SM_LIKELY(code != NULL) ? sm_frame_instruction(frame, code) : NULL;
+#else
     const void *instruction = SM_LIKELY(frame != NULL) ? frame->instruction : NULL;
+#endif
     const sm_objects_key *key = sm_objects_key_of(type, instruction, node);
     if (SM_LIKELY(key->type == type && key->instruction == instruction && key->node == node))
         return key->site;
@@ -198,6 +204,8 @@ static inline void sm_objects_born_by_line(PyObject *object, PyThreadState *tsta
     uint64_t number = sm_objects_site_of(Py_TYPE(object), tstate, node);
     if (SM_UNLIKELY(number == UINT64_MAX))
         return;
+    if (SM_FREE_THREADED) /* the shard may have grown meanwhile */
+        entry = &shard->entries[sm_objects_live_home(shard, address, hash)];
     uint64_t serial = sm_objects.births;
     uint64_t where = sm_objects_live_where(address);
     if (SM_LIKELY(number != 0)) {
@@ -282,6 +290,8 @@ static inline void sm_objects_died_by_line(PyObject *object) {
         if (SM_UNLIKELY(sm_objects.sites[number].type->special != 0) && sm_objects_special_death(object, entry))
             return;
         sm_objects_count_death(entry, sm_objects.weight);
+    } else if (SM_FREE_THREADED) {
+        sm_objects_key_died(object);
     }
     sm_objects_live_remove(shard, entry);
 }

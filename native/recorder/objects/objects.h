@@ -10,11 +10,35 @@
  *
  * Guard: The GIL of the main interpreter for all changes. Arrays that move or are reordered (types, sites, times,
  * spans, notes, the shards) change with the engine's lock as well, with which a save reads growing counters.
- * sm_objects_here belongs to its thread. */
+ * sm_objects_here belongs to its thread.
+ *
+ * Without the GIL: The engine's lock takes its place, for whole events (SM_OBJECTS_GUARD). A thread in an event must stay
+ * attached: the interpreter may be in the middle of an operation on a list whose lock it would give up. So an event
+ * never waits for a lock of the interpreter or for the core's. The engine's lock can be waited for, because no holder
+ * has a safe point: neither a stop of the world nor a collection begins while it is held. Dictionaries, which others
+ * may have locked, are read without it (SM_OBJECTS_AWAY), and state that other events change is looked up again. */
 #pragma once
 
 #include "base/interned.h"
 #include "engine/engine.h"
+
+#if SM_FREE_THREADED
+static inline void sm_objects_unlock(const int *Py_UNUSED(scope)) {
+    sm_engine_unlock();
+}
+#define SM_OBJECTS_GUARD                                                                                               \
+    __attribute__((cleanup(sm_objects_unlock), unused)) const int sm_objects_scope = 0;                                \
+    sm_engine_lock()
+#define SM_OBJECTS_AWAY(statement)                                                                                     \
+    do {                                                                                                               \
+        sm_engine_unlock();                                                                                            \
+        statement;                                                                                                     \
+        sm_engine_lock();                                                                                              \
+    } while (0)
+#else
+#define SM_OBJECTS_GUARD ((void)0)
+#define SM_OBJECTS_AWAY(statement) statement
+#endif
 
 #define SM_OBJECTS_SPAN_BITS 18
 #define SM_OBJECTS_SITE_BITS 24
@@ -25,7 +49,7 @@
 #define SM_OBJECTS_MARKS 4096  /* the most rows of the timeline */
 
 enum {                           /* sm_objects_type.special: what a death does besides counting */
-       SM_OBJECTS_IS_TYPE = 1,   /* objects of this type are types */
+       SM_OBJECTS_IS_KEY = 1,    /* others are found by the addresses of these: types; without the GIL, code too */
        SM_OBJECTS_HAS_ITEMS = 2, /* their sizes are added up */
        SM_OBJECTS_MAY_RESURRECT = 4,
 };
@@ -137,6 +161,7 @@ typedef struct {
     uint32_t quiet; /* depth of nested pauses, in which births are not recorded */
     uint32_t span;  /* low bits of the running span's number, or 0 */
     struct sm_objects_span *running;
+    bool collects; /* without the GIL: a collection has begun on this thread, and the last one is not known to be over */
 } sm_objects_thread;
 extern SM_FAST_TLS sm_objects_thread sm_objects_here;
 
@@ -145,6 +170,9 @@ void sm_objects_unborn(const PyObject *object);
 
 /* Stop or resume recording births on this thread, and by type only deaths; nests. Makes no object. */
 void sm_objects_quiet(bool on);
+
+/* Note that a collection begins on this thread, while the world is stopped. Without the GIL only. */
+void sm_objects_collector_passes(void);
 
 void sm_objects_span_born(sm_objects_site *site); /* called if sm_objects_here.span is not 0 */
 /* Count a death of an object that was born in this span (low bits) with this serial. */

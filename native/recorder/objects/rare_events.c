@@ -4,7 +4,9 @@
  * to be on the collecting thread and begins the collection. Objects that were born before it and die on that thread
  * until the flag is cleared died by the collector. (Finalizers may let other threads run; deaths there come from
  * reference counts.) Events outside end a collection. By type only, the number of these deaths is estimated: deaths on
- * the thread, less the type's births within the collection.
+ * the thread, less the type's births within the collection. Without the GIL, other threads run meanwhile. But the
+ * collector, with the world stopped, asks the core's module for its references, like every object, and so shows its
+ * thread; an event there outside of collections ends that.
  *
  * Quiet threads: What seismo itself does on a thread is not recorded. By line, births there go to site 0, so that the
  * live table knows their deaths, and deaths of other objects there count as usual. By type only, neither births nor
@@ -46,6 +48,7 @@ static void quiet_birth(PyObject *object) {
 
 /* Move the object to site 0. By type only, take a death back, since the object's own will be counted. */
 void sm_objects_unborn(const PyObject *object) {
+    SM_OBJECTS_GUARD;
     if (!sm_objects.on || sm_objects_here.quiet > 0 || sm_is_immortal(object))
         return;
     if (!sm_objects.lines) {
@@ -75,10 +78,20 @@ void sm_objects_unborn(const PyObject *object) {
     entry->what = sm_objects_what(0, sm_objects.births);
 }
 
+#if SM_FREE_THREADED
+void sm_objects_collector_passes(void) {
+    sm_objects_here.collects = sm_reference_is_collecting();
+    collection.begin = sm_objects.births;
+    collection.number++;
+}
+#endif
+
 /* Return true if this event is on the thread of a running collection. */
 static bool is_collectors(const PyThreadState *tstate) {
     if (!sm_reference_is_collecting())
         return false;
+    if (SM_FREE_THREADED)
+        return sm_objects_here.collects;
     if (collection.thread == NULL || collection.events != sm_objects.births + sm_objects.deaths) {
         collection.thread = tstate;
         collection.id = sm_tstate_id(tstate);
@@ -171,7 +184,11 @@ static void count_items(PyObject *object, sm_objects_type *type, uint64_t weight
         site->item_bytes += bytes * weight;
 }
 
-static void type_died(PyObject *object) {
+void sm_objects_key_died(PyObject *object) {
+    if (SM_FREE_THREADED && PyCode_Check(object))
+        sm_objects_code_died(object);
+    if (!PyType_Check(object))
+        return;
     sm_objects_type_gone((PyTypeObject *)object);
     if (sm_objects.lines)
         sm_objects_sites_forget_type((PyTypeObject *)object);
@@ -180,8 +197,8 @@ static void type_died(PyObject *object) {
 void sm_objects_special_type_death(PyObject *object, sm_objects_type *type) {
     if (type->special & SM_OBJECTS_HAS_ITEMS)
         count_items(object, type, 1, NULL);
-    if (type->special & SM_OBJECTS_IS_TYPE)
-        type_died(object);
+    if (type->special & SM_OBJECTS_IS_KEY)
+        sm_objects_key_died(object);
 }
 
 bool sm_objects_special_death(PyObject *object, sm_objects_live_entry *entry) {
@@ -189,8 +206,8 @@ bool sm_objects_special_death(PyObject *object, sm_objects_live_entry *entry) {
     sm_objects_type *type = site->type;
     if (type->special & SM_OBJECTS_HAS_ITEMS)
         count_items(object, type, sm_objects.weight, site);
-    if (type->special & SM_OBJECTS_IS_TYPE)
-        type_died(object);
+    if (type->special & SM_OBJECTS_IS_KEY)
+        sm_objects_key_died(object);
     if (!(type->special & SM_OBJECTS_MAY_RESURRECT))
         return false;
     if (entry->where & 1) {
@@ -204,8 +221,7 @@ bool sm_objects_special_death(PyObject *object, sm_objects_live_entry *entry) {
 
 void sm_objects_live_unknown(PyObject *object) {
     if (sm_objects_here.quiet > 0) {
-        if (Py_TYPE(object)->tp_flags & Py_TPFLAGS_TYPE_SUBCLASS)
-            type_died(object);
+        sm_objects_key_died(object);
         return;
     }
     sm_objects_type *type = sm_objects_type_of(Py_TYPE(object));
@@ -218,6 +234,6 @@ void sm_objects_live_unknown(PyObject *object) {
     } else {
         type->before++;
     }
-    if (type->special & SM_OBJECTS_IS_TYPE)
-        type_died(object);
+    if (type->special & SM_OBJECTS_IS_KEY)
+        sm_objects_key_died(object);
 }

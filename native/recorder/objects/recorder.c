@@ -95,6 +95,7 @@ static const sm_setting settings[] = {
 const sm_recorder sm_objects_recorder = {
     .name = "lifetimes",
     .settings = settings,
+    .without_gil = true,
     .start = start,
     .hold = hold,
     .wake = wake,

@@ -213,25 +213,38 @@ void sm_objects_sites_forget_type(const PyTypeObject *type) {
     }
 }
 
+static sm_function *function_of(PyCodeObject *code, PyObject *globals) {
+    sm_function *function;
+#if SM_FREE_THREADED
+    SM_OBJECTS_AWAY(function = sm_function_in_event(code, globals));
+#else
+    sm_objects_set_busy(true);
+    function = sm_function_of_code(code, globals);
+    sm_objects_set_busy(false);
+#endif
+    return function;
+}
+
 /* Find the site of this frame's instruction, or NOTHING. Return true if the instruction is remembered. */
 static bool resolve(sm_objects_type *type, const sm_frame_head *frame, PyCodeObject *code, const void *node,
                     uint32_t *number) {
-    *number = find_resolved(frame->instruction, type->id, node);
+    const unsigned char *instruction = sm_frame_instruction(frame, code);
+    *number = find_resolved(instruction, type->id, node);
     if (*number != NOTHING)
         return true;
-    sm_objects_set_busy(true);
-    sm_function *function = sm_function_of_code(code, frame->globals);
-    sm_objects_set_busy(false);
+    sm_function *function = function_of(code, frame->globals);
+    if (SM_FREE_THREADED && (*number = find_resolved(instruction, type->id, node)) != NOTHING)
+        return true;
     if (function == NULL)
         return false;
     *number = 0;
     if (!function->hidden) {
-        int line = PyCode_Addr2Line(code, (int)(frame->instruction - sm_code_instructions(code)));
+        int line = PyCode_Addr2Line(code, (int)(instruction - sm_code_instructions(code)));
         if (line < 0) /* before the first line, where cells and arguments are made */
             line = code->co_firstlineno;
         *number = intern(type, function, line, node);
     }
-    return *number != NOTHING && remember(code, frame->instruction, type->id, node, *number);
+    return *number != NOTHING && remember(code, instruction, type->id, node, *number);
 }
 
 uint64_t sm_objects_find_site(PyTypeObject *type, PyThreadState *tstate, const void *node) {
@@ -255,8 +268,8 @@ uint64_t sm_objects_find_site(PyTypeObject *type, PyThreadState *tstate, const v
             return UINT64_MAX;
     }
     if (found && frame == running) {
-        sm_objects_key *key = sm_objects_key_of(type, frame->instruction, node);
-        *key = (sm_objects_key){type, frame->instruction, node, number};
+        const void *instruction = sm_frame_instruction(frame, code);
+        *sm_objects_key_of(type, instruction, node) = (sm_objects_key){type, instruction, node, number};
     }
     return number;
 }

@@ -88,6 +88,7 @@ static sm_objects_span_row *next_row(const sm_function *function) {
 }
 
 uint64_t sm_objects_span_open(const sm_function *function) {
+    SM_OBJECTS_GUARD;
     if (open.free == NULL) {
         open.free = sm_calloc(1, sizeof *open.free);
         if (open.free == NULL) {
@@ -115,6 +116,7 @@ uint64_t sm_objects_span_open(const sm_function *function) {
 }
 
 void sm_objects_span_close(uint64_t number) {
+    SM_OBJECTS_GUARD;
     sm_objects_span **link = link_of(low_of(number)), *span = *link;
     if (span == NULL || span->span != number)
         return;
@@ -127,6 +129,7 @@ void sm_objects_span_close(uint64_t number) {
 }
 
 void sm_objects_span_run(uint64_t number) {
+    SM_OBJECTS_GUARD;
     sm_objects_span *span = number != 0 ? *link_of(low_of(number)) : NULL;
     if (span != NULL && span->span != number)
         span = NULL;

@@ -20,6 +20,7 @@ void sm_objects_set_busy(bool on) {
 }
 
 void sm_objects_quiet(bool on) {
+    SM_OBJECTS_GUARD;
     if (!on && sm_objects_here.quiet == 0)
         return;
     sm_objects_here.quiet += on ? 1 : (uint32_t)-1;

@@ -35,27 +35,30 @@ bool sm_objects_types_prepare(void) {
     return name_of_module != NULL && name_of_sizeof != NULL;
 }
 
-static PyObject *look(PyTypeObject *type, PyObject *name) {
-    PyObject *dict = sm_type_dict(type);
-    return dict != NULL ? PyDict_GetItem(dict, name) : NULL;
+/* Look up a name in the type's own dict, as sm_look_up does. */
+static int look(PyTypeObject *type, PyObject *name, char **text) {
+    return sm_look_up(sm_type_dict(type), name, text);
 }
 
-/* Return true if the type computes its size by a __sizeof__ of its own, because its objects have data elsewhere. */
-static bool is_elsewhere(PyTypeObject *type) {
+/* Return 1 if the type computes its size by a __sizeof__ of its own, because its objects have data elsewhere; -1 if that
+ * cannot be known now. */
+static int is_elsewhere(PyTypeObject *type) {
     if (PyType_HasFeature(type, Py_TPFLAGS_LONG_SUBCLASS | Py_TPFLAGS_UNICODE_SUBCLASS))
-        return false;
+        return 0;
     PyObject *mro = type->tp_mro;
     for (Py_ssize_t i = 0; mro != NULL && PyTuple_Check(mro) && i < PyTuple_GET_SIZE(mro); i++) {
         PyTypeObject *base = (PyTypeObject *)PyTuple_GET_ITEM(mro, i);
         if (base == &PyBaseObject_Type || !PyType_Check((PyObject *)base))
             continue;
-        if (look(base, name_of_sizeof) != NULL)
-            return true;
+        int found = look(base, name_of_sizeof, NULL);
+        if (found != 0)
+            return found;
     }
-    return false;
+    return 0;
 }
 
-static void find_facts(sm_objects_type *type, PyTypeObject *object) {
+/* Return false if they cannot be known now. */
+static bool find_facts(sm_objects_type *type, PyTypeObject *object) {
     bool heap = PyType_HasFeature(object, Py_TPFLAGS_HEAPTYPE);
     bool finalizer = object->tp_finalize != NULL || object->tp_del != NULL;
     type->size = sm_type_bytes(object);
@@ -65,7 +68,8 @@ static void find_facts(sm_objects_type *type, PyTypeObject *object) {
     type->flags |= finalizer ? SM_TYPE_FLAG_FINALIZER : 0;
     /* Attributes may be in a separate dict, whose size grows with the attributes of the class. */
     bool attributes = PyType_HasFeature(object, Py_TPFLAGS_MANAGED_DICT) || object->tp_dictoffset != 0;
-    type->flags |= attributes || is_elsewhere(object) ? SM_TYPE_FLAG_OUTSIDE : 0;
+    int elsewhere = attributes ? 1 : is_elsewhere(object);
+    type->flags |= elsewhere ? SM_TYPE_FLAG_OUTSIDE : 0;
     type->items = (uint8_t)sm_items_of(object);
     type->item_size = (uint16_t)(object->tp_itemsize < UINT16_MAX ? object->tp_itemsize : UINT16_MAX);
     if (type->items == SM_ITEMS_UNKNOWN) {
@@ -74,19 +78,19 @@ static void find_facts(sm_objects_type *type, PyTypeObject *object) {
         type->flags |= SM_TYPE_FLAG_VARIABLE;
         type->special |= SM_OBJECTS_HAS_ITEMS;
     }
-    if (PyType_HasFeature(object, Py_TPFLAGS_TYPE_SUBCLASS))
-        type->special |= SM_OBJECTS_IS_TYPE;
+    if (PyType_HasFeature(object, Py_TPFLAGS_TYPE_SUBCLASS) || (SM_FREE_THREADED && object == &PyCode_Type))
+        type->special |= SM_OBJECTS_IS_KEY;
     if (heap && finalizer)
         type->special |= SM_OBJECTS_MAY_RESURRECT;
+    return elsewhere >= 0;
 }
 
-/* Copy module and name separately; a copy is NULL if out of memory. */
+/* Copy module and name separately; a copy is NULL if out of memory, or if it cannot be known now. */
 static void find_names(PyTypeObject *object, char **module, char **name) {
     if (PyType_HasFeature(object, Py_TPFLAGS_HEAPTYPE)) {
         PyObject *qualname = ((PyHeapTypeObject *)object)->ht_qualname;
-        PyObject *where = look(object, name_of_module);
         *name = qualname != NULL && PyUnicode_Check(qualname) ? sm_copy_text(qualname) : sm_copy_chars(object->tp_name);
-        *module = sm_copy_text(where); /* "" unless it is a str */
+        (void)look(object, name_of_module, module); /* "" unless it is a str */
         return;
     }
     const char *dot = strrchr(object->tp_name, '.');
@@ -140,10 +144,12 @@ static sm_objects_type *intern(sm_objects_type *facts, bool *new) {
 
 static sm_objects_type *find_or_make(PyTypeObject *object) {
     sm_objects_type facts = {0}, *type = NULL;
-    bool new = false;
-    find_facts(&facts, object);
-    find_names(object, &facts.module, &facts.name);
-    if (facts.module != NULL && facts.name != NULL) {
+    bool known, new = false;
+    SM_OBJECTS_AWAY({
+        known = find_facts(&facts, object);
+        find_names(object, &facts.module, &facts.name);
+    });
+    if (known && facts.module != NULL && facts.name != NULL) {
         sm_engine_lock();
         type = intern(&facts, &new);
         sm_engine_unlock();

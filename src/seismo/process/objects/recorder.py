@@ -22,12 +22,10 @@ HINT = (
 
 def why_not() -> str:
     """Return why this interpreter cannot record births and deaths, or "" if it can."""
-    if not getattr(sys, "_is_gil_enabled", lambda: True)() or "free-threading" in sys.version:
-        return "births and deaths of objects cannot be recorded on a free-threaded build of Python"
     if sys.implementation.name != "cpython" or sys.version_info < (3, 13, 3):
         version = sys.version.split(maxsplit=1)[0]
         return f"recording objects needs CPython 3.13.3 or newer, and this is {version}"
-    reason = _core.ref_objection()
+    reason = _core.objects_objection()
     return f"births and deaths of objects cannot be recorded: {reason}" if reason else ""
 
 
