@@ -55,6 +55,7 @@ NOTES = (
     "older-times",
 )
 
+HELD_UP = "held up"  # the label of what kept threads from running, which the opening states like what it took
 LABEL = 10  # columns for the labels of the facts
 _UNKNOWN = 2**62  # ns; a longer time stands for "unknown"
 
@@ -466,7 +467,7 @@ def write_notes(paper: Paper, facts: list[tuple[str, str]]) -> None:
     """Write the notes: when and how the recording was made, and what it lacks."""
     paper.line()
     paper.line(("Notes", "title"))
-    write_facts(paper, [fact for fact in facts if fact[0] != "took"])
+    write_facts(paper, [fact for fact in facts if fact[0] not in ("took", HELD_UP)])
 
 
 def write_facts(paper: Paper, facts: list[tuple[str, str]]) -> None:
