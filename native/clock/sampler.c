@@ -26,7 +26,9 @@ static struct {
     /* Of the sampler's thread, while it runs. */
     uint64_t began_ns, idle_ns; /* monotonic: its start, and its last look at idle threads */
     uint64_t random;
-    uint64_t most; /* ticks of CPU time that one look may attribute */
+    uint64_t most;  /* ticks of CPU time that one look may attribute */
+    double running; /* sum of the threads' shares; guarded by `lock`, like the next */
+    uint64_t stopped;
 } sampler = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static void unlink_timing(sm_timing *timing) {
@@ -105,21 +107,38 @@ static void add(sm_timing *timing, void *current, const snapshot *at, int64_t cp
     uint64_t ran = left < weight ? left : weight;
     /* The function that used CPU time long ago, or before this wait, is unknown. */
     sm_look look = {waits ? 0 : ran < sampler.most ? ran : sampler.most, {weight - ran, 0, 0}, stood};
-    look.off.lock = waits && wait == SM_WAIT_LOCK ? look.off.all : 0;
+    look.off.lock = waits && wait != SM_WAIT_OTHER ? look.off.all : 0;
     look.off.ready = waits || !sm_waits_looks() ? 0 : look.off.all;
     timing->attributed += ran;
     sampler.recorder.add(timing, current, &look);
 }
 
+/* Note how much of the time since its last look the thread ran, and how much the others did. */
+static void compare(sm_timing *timing, void *current, uint64_t now, int64_t cpu_ns) {
+    double took = (double)sm_ticks_since(timing->looked, now);
+    double ran = (double)(cpu_ns - timing->cpu_at) / SM_PEEK(sm_timing_clock->ns_per_tick);
+    double share = took > 0 ? fmin(ran / took, 1) : 0;
+    sampler.running += share - timing->share;
+    timing->share = share;
+    if (current != NULL && ran > 0 && sampler.recorder.compare != NULL)
+        sampler.recorder.compare(current, (uint64_t)ran, (uint64_t)(ran * fmax(sampler.running - share, 0)));
+}
+
 static void look_at(sm_timing *timing) {
     snapshot at;
     int64_t cpu_ns = timing->cpu_start_ns >= 0 ? sm_time_ns(timing->cpu_clock) : -1;
-    if (!read_timing(timing, sm_clock_read(sm_timing_clock), &at))
+    uint64_t now = sm_clock_read(sm_timing_clock);
+    if (!read_timing(timing, now, &at))
         return;
     void *current = at.state == SM_TIME_SAMPLED ? sampler.recorder.current(timing) : NULL;
     bool off = cpu_ns >= 0 && sm_time_ns(timing->cpu_clock) == cpu_ns;
     bool stood = off && cpu_ns == timing->cpu_at;
-    sm_wait wait = off ? sm_waits_of(timing->native_id) : SM_WAIT_READY;
+    sm_wait wait = off ? sm_waits_of(timing->native_id, timing->of_world) : SM_WAIT_READY;
+    if (cpu_ns >= 0)
+        compare(timing, wait != SM_WAIT_READY ? NULL : current != NULL ? current : at.open, now, cpu_ns);
+    if (wait == SM_WAIT_STOP)
+        sampler.stopped += sm_ticks_since(timing->looked, now);
+    timing->looked = now;
     timing->cpu_at = cpu_ns;
     timing->still = stood && wait != SM_WAIT_READY ? timing->still + 1 : 0;
     if (current != NULL) {
@@ -274,6 +293,8 @@ void sm_sampler_start(const sm_sampled *recorder, const sm_clock *clock, unsigne
     sampler.recorder = *recorder;
     sampler.rate = rate;
     sampler.most = UINT64_MAX;
+    sampler.running = 0;
+    sampler.stopped = 0;
     sampler.began_ns = sampler.idle_ns = sm_monotonic_ns();
     sm_timing_clock = clock;
     sm_timing_long = clock->kind == SM_CLOCK_SIMULATED ? UINT64_MAX : (uint64_t)(SM_PIECE_LONG_NS / clock->ns_per_tick);
@@ -286,10 +307,12 @@ void sm_sampler_stop(void) {
     sampler.wanted = false;
 }
 
-void sm_sampler_add(sm_timing *timing, clockid_t cpu_clock, uint64_t native_id) {
+void sm_sampler_add(sm_timing *timing, clockid_t cpu_clock, uint64_t native_id, uintptr_t of_world) {
     pthread_mutex_lock(&sampler.lock);
     timing->cpu_clock = cpu_clock;
     timing->native_id = native_id;
+    timing->of_world = of_world;
+    timing->looked = sm_clock_read(sm_timing_clock);
     timing->cpu_start_ns = timing->cpu_at = timing->cpu_ns;
     timing->ran = 0;
     append(&sampler.busy, timing);
@@ -299,6 +322,8 @@ void sm_sampler_add(sm_timing *timing, clockid_t cpu_clock, uint64_t native_id) 
 
 void sm_sampler_remove(sm_timing *timing) {
     pthread_mutex_lock(&sampler.lock);
+    sampler.running -= timing->share;
+    timing->share = 0;
     unlink_timing(timing);
     pthread_mutex_unlock(&sampler.lock);
 }
@@ -319,6 +344,13 @@ uint64_t sm_sampler_ran(sm_timing *timing, uint64_t now) {
     uint64_t unseen = timing->listed ? settle(timing, now) : 0, ran = timing->attributed + unseen;
     pthread_mutex_unlock(&sampler.lock);
     return ran;
+}
+
+uint64_t sm_sampler_stopped(void) {
+    pthread_mutex_lock(&sampler.lock);
+    uint64_t ticks = sampler.stopped;
+    pthread_mutex_unlock(&sampler.lock);
+    return ticks;
 }
 
 sm_piece sm_sampler_so_far(const sm_timing *timing, uint64_t now) {

@@ -23,6 +23,8 @@ typedef struct {                               /* functions of the recorder, cal
     void *(*current)(const sm_timing *timing); /* NULL if unknown; the next look then includes this time */
     void (*add)(sm_timing *timing, void *current, const sm_look *look);
     void (*wake)(sm_timing *timing); /* makes the thread's next event take the slow path */
+    /* Ticks that the thread ran since the last look, and that other threads ran meanwhile; may be NULL. */
+    void (*compare)(void *current, uint64_t ran, uint64_t beside);
 } sm_sampled;
 
 bool sm_sampler_init(void); /* called once per process; returns false if out of memory */
@@ -32,7 +34,7 @@ void sm_sampler_start(const sm_sampled *recorder, const sm_clock *clock, unsigne
 void sm_sampler_stop(void);
 void sm_sampler_forget(void); /* empties the list of threads */
 
-void sm_sampler_add(sm_timing *timing, clockid_t cpu_clock, uint64_t native_id);
+void sm_sampler_add(sm_timing *timing, clockid_t cpu_clock, uint64_t native_id, uintptr_t of_world);
 void sm_sampler_remove(sm_timing *timing);
 
 void sm_sampler_lock(void);
@@ -44,5 +46,7 @@ void sm_sampler_attend(sm_timing *timing, uint64_t now);
 sm_piece sm_sampler_so_far(const sm_timing *timing, uint64_t now);
 /* Return the ticks that the thread ran in sampled time, and count its waiting, up to now. */
 uint64_t sm_sampler_ran(sm_timing *timing, uint64_t now);
+/* Return the ticks in which threads waited for the start of the stopped world, of all threads together. */
+uint64_t sm_sampler_stopped(void);
 /* Look at all threads from the caller's thread, whenever a simulated clock is moved. */
 void sm_sampler_look(void);

@@ -38,7 +38,7 @@ sm_off sm_timing_divide(const uint32_t looks[SM_WAITS], uint64_t off) {
     if (all == 0)
         return (sm_off){off, 0, 0};
     return (sm_off){off, (uint64_t)((double)off * SM_PEEK(looks[SM_WAIT_READY]) / all),
-                    (uint64_t)((double)off * SM_PEEK(looks[SM_WAIT_LOCK]) / all)};
+                    (uint64_t)((double)off * (SM_PEEK(looks[SM_WAIT_LOCK]) + SM_PEEK(looks[SM_WAIT_STOP])) / all)};
 }
 
 /* Read the thread's CPU clock. Return the ticks of a piece, which ends now, that were off the CPU. */

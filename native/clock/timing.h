@@ -22,13 +22,14 @@
 
 #define SM_PIECE_LONG_NS 30000 /* a piece this long is worth a read of the CPU clock, which takes 200 ns */
 
-typedef struct { /* ticks off the CPU; of these, ready to run and waiting for the GIL (waits.h) */
+typedef struct { /* ticks off the CPU; of these, ready to run and waiting for a lock of the interpreter (waits.h) */
     uint64_t all, ready, lock;
 } sm_off;
 
 typedef enum { SM_TIME_PAUSED, SM_TIME_SAMPLED, SM_TIME_EXACT } sm_time_state;
 
-typedef enum { SM_WAIT_READY, SM_WAIT_LOCK, SM_WAIT_OTHER, SM_WAITS } sm_wait;
+/* SM_WAIT_STOP is a SM_WAIT_LOCK while the world is stopped, as for a collection. */
+typedef enum { SM_WAIT_READY, SM_WAIT_LOCK, SM_WAIT_STOP, SM_WAIT_OTHER, SM_WAITS } sm_wait;
 
 typedef struct sm_timing {
     /* Written by the thread; read by the sampler and by saves, under the seqlock. */
@@ -48,10 +49,13 @@ typedef struct sm_timing {
     bool listed;
     clockid_t cpu_clock;
     uint64_t native_id;
+    uintptr_t of_world;           /* address on which it waits for the start of the stopped world (compat/lock.h) */
     void *last;                   /* result of the last look; borrowed */
     uint64_t seen;                /* sampled ticks up to the last look */
     uint64_t attributed;          /* the part of these ticks that ran */
     int64_t cpu_start_ns, cpu_at; /* time of its CPU clock at the start, and at the last look */
+    uint64_t looked;              /* ticks: the last look */
+    double share;                 /* of the time between the last two looks in which it ran */
     uint32_t still;
 } sm_timing;
 

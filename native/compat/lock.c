@@ -11,8 +11,13 @@ bool sm_lock_place(uintptr_t *from, uintptr_t *below) {
     sm_runtime_places places;
     if (!sm_runtime_find(&places))
         return false;
+#if SM_FREE_THREADED
+    *from = (uintptr_t)PyInterpreterState_Main();
+    *below = *from + places.interpreter_size;
+#else
     *from = (uintptr_t)places.holder - BEFORE_HOLDER;
     *below = (uintptr_t)places.holder + AFTER_HOLDER;
+#endif
     return true;
 }
 

@@ -45,6 +45,7 @@ bool sm_runtime_find(sm_runtime_places *places) {
     places->collecting = (const int *)(interpreter + gc + collecting);
     places->newest = (PyInterpreterState *const *)((const char *)&_PyRuntime + head);
     places->holder = (PyThreadState *const *)(interpreter + holder);
+    places->interpreter_size = offsets->interpreter_state.size;
     return true;
 }
 

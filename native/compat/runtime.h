@@ -17,6 +17,7 @@ typedef struct {
     PyInterpreterState *const *newest;
     /* The thread state that holds the main interpreter's GIL, or held it last. */
     PyThreadState *const *holder;
+    uint64_t interpreter_size; /* of the state of an interpreter, in bytes */
 } sm_runtime_places;
 
 /* Find the addresses. Return false if this interpreter does not expose them. */

@@ -157,5 +157,6 @@ void sm_output_process(sm_output *output, const sm_about *about) {
     row[SM_PROCESSES_BOOT_NS] = about->boot_ns;
     row[SM_PROCESSES_UNIX_BOUND_NS] = about->unix_bound_ns;
     row[SM_PROCESSES_TIME_BOUND_NS] = about->time_bound_ns;
+    row[SM_PROCESSES_STOP_NS] = about->stop_ns;
     sm_writer_row(output->writer, SM_PROCESSES, row, about->costs);
 }

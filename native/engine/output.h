@@ -43,6 +43,7 @@ typedef struct {
     const char *host, *argv, *interpreter, *clock, *source, *waits, *exit;
     int64_t start_ns, end_ns;
     int64_t boot_ns, unix_bound_ns, time_bound_ns; /* of start_ns, and of the time since: see base/time.h */
+    int64_t stop_ns;     /* of waiting for the start of the stopped world, of all threads together */
     const double *costs; /* real columns of the process row, by column number; NULL for zeros */
 } sm_about;
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/time.h"
+#include "clock/sampler.h"
 #include "clock/waits.h"
 #include "compat/runtime.h"
 #include "engine/threads.h"
@@ -48,6 +49,7 @@ static void write_process(const sm_recording *recording, sm_output *output) {
     reals[SM_PROCESSES_COST_ERROR] = sm_engine.costs.error;
     reals[SM_PROCESSES_PIECE_NS] = cost_ns(sm_engine.costs.piece);
     reals[SM_PROCESSES_DEEP_NS] = cost_ns(sm_engine.costs.deep);
+    of.stop_ns = recording == &sm_main ? (int64_t)cost_ns((double)sm_sampler_stopped()) : 0;
     of.costs = recording == &sm_main ? reals : NULL;
     sm_output_process(output, &of);
 }

@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/time.h"
+#include "compat/lock.h"
 #include "engine/threads.h"
 
 /* An OS thread. sm_this_thread leads to its record, and at its end this. Guard: the engine's lock, except for the
@@ -132,7 +133,7 @@ bool sm_thread_enter(sm_thread *thread) {
     if (states != NULL && !states->step(thread, SM_THREAD_BEGINS))
         return false;
     if (sm_engine_keeps_time() && !thread->is_group)
-        sm_sampler_add(&thread->timing, thread->cpu_clock, thread->native_id);
+        sm_sampler_add(&thread->timing, thread->cpu_clock, thread->native_id, sm_lock_of_world(thread->tstate));
     return true;
 }
 

@@ -33,7 +33,8 @@
     X(PROCESSES, BOOT_NS, "boot_ns", COUNT)             /* from the boot to start_ns; 0 if unknown */                  \
     X(PROCESSES, UNIX_BOUND_NS, "unix_bound_ns", COUNT) /* error bound of start_ns; 0 if unknown */                    \
     X(PROCESSES, DEEP_NS, "deep_ns", REAL)              /* more for a counted entry with deep calls below it */        \
-    X(PROCESSES, TIME_BOUND_NS, "time_bound_ns", COUNT) /* most error of start_ns and the time since; 0 if unknown */
+    X(PROCESSES, TIME_BOUND_NS, "time_bound_ns", COUNT) /* most error of start_ns and the time since; 0 if unknown */  \
+    X(PROCESSES, STOP_NS, "stop_ns", COUNT)             /* time of threads that waited while the world was stopped */
 
 #define SM_COLUMNS_THREADS(X)                                                                                          \
     X(THREADS, ID, "id", COUNT)                                                                                        \
@@ -68,7 +69,7 @@
     X(TABLE, WAIT_NS, "wait_ns", COUNT)   /* time off the CPU */                                                       \
     X(TABLE, WAIT_SQ, "wait_sq", REAL)    /* variance of the part that looks found, ns squared */                      \
     X(TABLE, READY_NS, "ready_ns", COUNT) /* part of wait_ns: ready, without a processor */                            \
-    X(TABLE, LOCK_NS, "lock_ns", COUNT)   /* part of wait_ns: waiting for the GIL */
+    X(TABLE, LOCK_NS, "lock_ns", COUNT)   /* part of wait_ns: for a lock of the interpreter */
 
 #define SM_COLUMNS_NODES(X)                                                                                            \
     X(NODES, ID, "id", COUNT)                                                                                          \
@@ -82,7 +83,9 @@
     X(NODES, ENTERED, "entered", COUNT) /* calls and resumes at which an exact piece began */                          \
     X(NODES, TIMED, "timed", COUNT)     /* exact pieces */                                                             \
     X(NODES, TIMED_NS, "timed_ns", COUNT) /* time of these pieces, with the probes' piece_ns in each */                \
-    SM_COLUMNS_OF_TIMES(X, NODES)
+    SM_COLUMNS_OF_TIMES(X, NODES)                                                                                      \
+    X(NODES, COMPARED_NS, "compared_ns", COUNT) /* running time by looks that saw all threads */                       \
+    X(NODES, BESIDE_NS, "beside_ns", COUNT)     /* running time of other threads meanwhile */
 
 #define SM_COLUMNS_LOSSES(X)                                                                                           \
     X(LOSSES, ID, "id", COUNT)                                                                                         \

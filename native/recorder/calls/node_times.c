@@ -186,7 +186,15 @@ static void wake(sm_timing *timing) {
     sm_tree_wake(sm_thread_of(timing));
 }
 
-const sm_sampled sm_tree_clocked = {current, add, wake};
+static void compare(void *current, uint64_t ran, uint64_t beside) {
+    sm_node_more *more = sm_node_has(current);
+    if (more == NULL)
+        return;
+    SM_ADD(more->compared, ran);
+    SM_ADD(more->beside, beside);
+}
+
+const sm_sampled sm_tree_clocked = {current, add, wake, compare};
 
 void sm_tree_hold(sm_thread *thread, bool on) {
     SM_CORE_GUARD;

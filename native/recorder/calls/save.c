@@ -62,6 +62,8 @@ static void save_node(sm_output *output, const sm_thread *thread, const sm_node 
         row[SM_NODES_RESUMES] += (int64_t)((uint64_t)SM_READ(more->resumes_high) << 32);
         row[SM_NODES_AWAITS] = SM_READ(more->awaits);
         row[SM_NODES_AWAIT_NS] = (int64_t)to_ns((double)SM_READ(more->await_ticks));
+        row[SM_NODES_COMPARED_NS] = (int64_t)to_ns((double)SM_READ(more->compared));
+        row[SM_NODES_BESIDE_NS] = (int64_t)to_ns((double)SM_READ(more->beside));
         reals[SM_NODES_WAIT_SQ] = to_ns(to_ns(SM_READ(more->seen_sq)));
     }
     row[SM_NODES_WAIT_NS] = (int64_t)to_ns((double)of.off.all);

@@ -28,9 +28,10 @@ enum { /* flags of a node; the first four are as in the file */
 };
 
 typedef struct sm_node_more {
-    sm_off off;     /* time off the CPU in exact pieces; guarded by the GIL */
-    sm_off seen;    /* time off the CPU by looks; guarded by the sampler's lock, like the next */
-    double seen_sq; /* ticks squared */
+    sm_off off;                /* time off the CPU in exact pieces; guarded by the GIL */
+    sm_off seen;               /* time off the CPU by looks; guarded by the sampler's lock, like the next */
+    double seen_sq;            /* ticks squared */
+    uint64_t compared, beside; /* ticks that it ran by looks, and that other threads ran meanwhile; the same guard */
     uint64_t await_ticks;
     uint32_t awaits;
     uint32_t calls_high, resumes_high; /* high parts of sm_node's counts */

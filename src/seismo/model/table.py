@@ -37,8 +37,8 @@ class FunctionRow(NamedTuple):
 
     Own and total times are elapsed times. `own_ns` is the sum of `own_running_ns`, on the CPU, and `own_waiting_ns`,
     off the CPU. Two parts of the latter are known as far as the machine reports them (`ProcessRow.waits`): `ready_ns`
-    is ready to run but without a CPU, and `lock_ns` is waiting for the GIL. `total_wait_ns` is the part of the total
-    time off the CPU. `await_ns` is part of none of them.
+    is ready to run but without a CPU, and `lock_ns` is waiting for the GIL or for the locks in its place.
+    `total_wait_ns` is the part of the total time off the CPU. `await_ns` is part of none of them.
     """
 
     id: int

@@ -11,10 +11,11 @@ _TIMES = "sampled sampled_ns sampled_sq:d awaits await_ns wait_ns wait_sq:d read
 _COLUMNS = f"""
 processes id pid:i ppid:i host:s argv:s interpreter:s start_ns:i end_ns:i exit:s clock:s source:s python_inside:d\
  python_outside:d c_inside:d c_outside:d resume_inside:d resume_outside:d piece_ns:d clock_ns:d cost_error:d waits:s\
- boot:s boot_ns unix_bound_ns deep_ns:d time_bound_ns
+ boot:s boot_ns unix_bound_ns deep_ns:d time_bound_ns stop_ns
 threads id process native_id:i name:s start_ns:i end_ns:i wall_ns:i cpu_ns:i main:i rest_ns folded
 functions id kind module:s qualname:s file:s line:i flags code_bytes
-nodes id parent:i thread function calls resumes exceptions flags entered timed timed_ns {_TIMES}
+nodes id parent:i thread function calls resumes exceptions flags entered timed timed_ns {_TIMES}\
+ compared_ns beside_ns
 losses id kind:s count thread:i detail:s
 lines id function line:i hits flags inner_ns:d inner_var:d {_TIMES}
 arcs id function from_line:i to_line:i hits flags

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from seismo.model import Recording
     from seismo.report.paper import Paper
 
+HELD_UP = "held up"  # the label of what kept threads from running, which the opening states like what it took
 LABEL = 10  # columns for the labels of the facts
 _UNKNOWN = 2**62  # ns; a longer time stands for "unknown"
 
@@ -445,7 +446,7 @@ def write_notes(paper: Paper, facts: list[tuple[str, str]]) -> None:
     """Write the notes: when and how the recording was made, and what it lacks."""
     paper.line()
     paper.line(("Notes", "title"))
-    write_facts(paper, [fact for fact in facts if fact[0] != "took"])
+    write_facts(paper, [fact for fact in facts if fact[0] not in ("took", HELD_UP)])
 
 
 def write_facts(paper: Paper, facts: list[tuple[str, str]]) -> None:

@@ -21,7 +21,7 @@ REAL = st.one_of(st.floats(0, 1e39), st.just(0.0))
 TEXT = st.text(st.characters(), max_size=20)
 # What is never negative; in losses only the count is
 COUNTS = {"id", "kind", "process", "thread", "function", "flags", "calls", "resumes", "exceptions", "timed", "timed_ns"}
-COUNTS |= {"entered", "wait_ns", "ready_ns", "lock_ns", "rest_ns", "folded"}
+COUNTS |= {"entered", "wait_ns", "ready_ns", "lock_ns", "rest_ns", "folded", "compared_ns", "beside_ns", "stop_ns"}
 COUNTS |= {"sampled", "sampled_ns", "awaits", "await_ns", "hits", "offset", "fell", "jumped", "context", "base"}
 COUNTS |= {
     "type",

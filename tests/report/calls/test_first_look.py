@@ -26,7 +26,7 @@ def test_the_cause_is_among_the_first_lines(name, tmp_path):
     children.seismo("profile", "-q", "-o", "it.seismo", PLANTED / f"{name}.py", cwd=tmp_path)
     lines = children.seismo("report", "it.seismo", cwd=tmp_path, COLUMNS="80").stdout.splitlines()
     assert re.search(r" took [\d.]+ (ms|s)", lines[0])
-    assert lines[1].startswith("Call tree by elapsed time")
+    assert any(line.startswith("Call tree by elapsed time") for line in lines[1:4])  # below what held threads up
     cause = [at for at, line in enumerate(lines) if re.search(CAUSES[name], line)]
     assert cause, "\n".join(lines)
     assert cause[0] < 12, "\n".join(lines[:30])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from seismo.escape import printable
-from seismo.report.facts import calls, clock, doubt, is_watch, losses, sources, time_taken, took, waited
+from seismo.report.facts import HELD_UP, calls, clock, doubt, is_watch, losses, sources, time_taken, took, waited
 from seismo.report.function_names import COMPILED_BRIEFLY, is_compiled
 from seismo.report.words import Signs, number_of
 
@@ -23,10 +23,15 @@ def opening(recording: Recording, idle: Idle, signs: Signs) -> str:
 
 
 def facts(recording: Recording, signs: Signs) -> Facts:
-    """Return the duration, the waiting, and the number of calls, or of a watch's matches."""
+    """Return the duration, what held threads up, the waiting, and the number of calls, or of a watch's matches."""
+    from seismo.model.idle_threads import without_idle
+    from seismo.report.calls.parallel import held_up
+
+    held = held_up(without_idle(recording)[0], signs)
     watch = is_watch(recording)
     what = ("matches", _matches(recording)) if watch else ("calls", calls(recording))
-    return [took(recording, signs, threads=not watch), *waited(recording, signs), what]
+    parallel = [(HELD_UP, held)] if held else []
+    return [took(recording, signs, threads=not watch), *parallel, *waited(recording, signs), what]
 
 
 def _matches(recording: Recording) -> str:

@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 
 USUAL, FEWEST = 20, 10  # default rows of the table, and rows that are shown even if they are small
 SMALL = 0.01  # share of the time; smaller rows are left out
-DROPPED_FIRST = ("resumes", "for", "total", "waiting")  # if the table is too wide; errors and shares are never dropped
+# If the table is too wide; errors and shares are never dropped.
+DROPPED_FIRST = ("resumes", "for", "at-once", "total", "waiting")
+PARALLEL = 1.05  # threads at once; a table without as many has no column for them
 NARROWEST_NAME = 24  # a shorter name is useless: the line gets too long instead
 
 
@@ -33,10 +35,16 @@ class FunctionCells:
     """The text of each cell of a recording's table of functions."""
 
     def __init__(
-        self, functions: Table[FunctionRow], signs: text.Signs, times: str = "wall", known: Container[str] = ()
+        self,
+        functions: Table[FunctionRow],
+        signs: text.Signs,
+        times: str = "wall",
+        known: Container[str] = (),
+        at_once: Sequence[float] = (),
     ) -> None:
-        """Prepare cells. times: as --time. known: the distinguished kinds of waiting."""
+        """Prepare cells. times: as --time. known: the distinguished kinds of waiting. at_once: of threads_at_once()."""
         self.signs = signs
+        self.at_once = at_once or [0.0] * len(functions)
         self.size = len(functions)
         self.columns = functions
         self.whole_ns = sum(functions["own_ns"])
@@ -70,6 +78,10 @@ class FunctionCells:
             return ""
         wait, ready, lock = (self.columns[name][row] for name in ("wait_ns", "ready_ns", "lock_ns"))
         return reasons(wait, ready, lock, self.known, self.roomy)
+
+    def threads(self, row: int) -> str:
+        """Return how many threads ran at once while it did, or "" if unknown."""
+        return f"{self.at_once[row]:.1f}" if self.at_once[row] else ""
 
     def heading(self, column: str) -> str:
         """Return the heading of a column."""
@@ -132,6 +144,7 @@ FORMS: dict[str, Callable[[FunctionCells, str, int], str]] = {
     "share": lambda cells, of, row: cells.share(f"{of}_ns", row),
     "waiting": lambda cells, _, row: cells.waiting(row),
     "reasons": lambda cells, _, row: cells.reasons(row),
+    "threads": lambda cells, _, row: cells.threads(row),
     "each": lambda cells, _, row: cells.each(row),
     "calls": lambda cells, _, row: cells.calls(row),
     "count": lambda cells, of, row: cells.count(of, row),
@@ -149,6 +162,7 @@ COLUMNS = {
     ),
     "waiting": Column("waiting  ", "waiting", "wait", "time of its own in which it did not run"),
     "for": Column("for", "reasons", "wait", "what it mostly waited for", "quiet"),
+    "at-once": Column("at once", "threads", "own", "threads that ran at once while it ran, estimated"),
     "total": Column(
         "total  ",
         "time",
@@ -215,6 +229,8 @@ def usual_columns(cells: FunctionCells, rows: Sequence[int], order: str, roomy: 
     if waits or cells.times == "wait":
         at = names.index("total")
         names[at:at] = ["waiting"] * waits + ["for"] * any(map(cells.reasons, rows))
+    if any(cells.at_once[row] >= PARALLEL for row in rows):
+        names.insert(names.index("total"), "at-once")
     if order == "awaiting" or (roomy and any(columns["await_ns"][row] for row in rows)):
         names.insert(names.index("total"), "awaiting")
     return names
@@ -253,11 +269,12 @@ def write_functions(
     tree: Table[NodeRow] | None = None,
     times: str = "wall",
     known: Container[str] = (),
+    at_once: Sequence[float] = (),
 ) -> None:
     """Write the table with its heading.
 
     limit: how many rows, None for all, or 0 for the relevant ones. columns: names, or None for the default. tree: the
-    recording's tree, for an order that needs it.
+    recording's tree, for an order that needs it. at_once: see FunctionCells.
     """
     rows = selected_rows(functions, order, modules, tree, times)
     shown = rows[: _relevant(functions, rows, order, times)] if limit == 0 else rows[:limit]
@@ -268,7 +285,7 @@ def write_functions(
     if not rows:
         paper.line(("  none matches the filter" if modules and len(functions) else "  none", "quiet"))
         return
-    cells = FunctionCells(functions, paper.signs, times, known)
+    cells = FunctionCells(functions, paper.signs, times, known, at_once)
     cells.roomy = paper.width >= ROOMY
     usual = usual_columns(cells, shown, order, cells.roomy)
     _write_table(paper, cells, shown, columns or usual, () if columns else DROPPED_FIRST)

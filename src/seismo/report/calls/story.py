@@ -16,6 +16,7 @@ from seismo.report.calls.functions import (
 )
 from seismo.report.calls.imports import with_imports_as_one
 from seismo.report.calls.options import usual_times
+from seismo.report.calls.parallel import threads_at_once
 from seismo.report.calls.sources import block
 from seismo.report.calls.tree import Branch, CallTree, Limits, Rest, open_tree, shown_items, tree_remarks, tree_title
 from seismo.report.facts import command_line, cpu_ns, header, is_watch, losses, thread_count, unended, wall_ns
@@ -82,6 +83,7 @@ class Functions:
             **{name: columns[name][row] for name in ("resumes", "exceptions", "awaits")},
             **times(columns, row, self.cells.times),
             "own_share": share(columns["own_ns"][row], self.cells.whole_ns),
+            "threads_at_once": round(self.cells.at_once[row], 2) or None,
             "source": self.definition(row),
         }
 
@@ -106,7 +108,7 @@ def story(recording: Recording, file: str, most: int, options: Options) -> Story
     shown = without_idle(recording)[0].timed(by)
     known = known_waits(shown)
     table = shown.functions if options.imports else with_imports_as_one(shown)
-    cells = FunctionCells(table, _SIGNS, by, known)
+    cells = FunctionCells(table, _SIGNS, by, known, threads_at_once(shown))
     cells.roomy = True
     functions = Functions(shown, cells)
     rows = selected_rows(table, "own", modules, times=by)

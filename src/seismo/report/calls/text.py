@@ -16,10 +16,11 @@ from seismo.report.calls.callers_and_callees import find_functions, write_relati
 from seismo.report.calls.facts import opening
 from seismo.report.calls.functions import USUAL, FunctionCells, write_functions
 from seismo.report.calls.imports import with_imports_as_one
+from seismo.report.calls.parallel import held_up, threads_at_once
 from seismo.report.calls.story import Functions
 from seismo.report.calls.tree import Limits, write_tree
 from seismo.report.calls.window import END, write_window
-from seismo.report.facts import is_watch, thread_count, unended, write_opening
+from seismo.report.facts import HELD_UP, is_watch, thread_count, unended, write_opening
 from seismo.report.shown_functions import Modules
 from seismo.report.tables import write_table
 from seismo.report.waiting import ELAPSED, known_waits
@@ -56,6 +57,9 @@ def write_report(paper: Paper, recording: Recording, view: View) -> None:
         find_functions(recording.functions, pattern)  # report a mistake before the first line of output
     active, idle = without_idle(recording)
     write_opening(paper, recording, opening(active, idle, paper.signs))
+    words = held_up(active, paper.signs)
+    for line in text.wrapped(f"{HELD_UP}: {words}", paper.width) if words else ():
+        paper.line((line, ""))
     if chosen is not None:
         names = thread_names(recording, chosen)
         paper.line((f"only {text.number_of(len(chosen), 'thread')}: {names}", "quiet"))
@@ -80,7 +84,10 @@ def write_report(paper: Paper, recording: Recording, view: View) -> None:
             paper.line()
         table = shown.functions if view.limits.imports else with_imports_as_one(shown)
         tree = shown.tree if view.order == "primitive" else None
-        write_functions(paper, table, view.order, view.modules, view.limit, view.columns, tree, view.times, known)
+        at_once = threads_at_once(shown)
+        write_functions(
+            paper, table, view.order, view.modules, view.limit, view.columns, tree, view.times, known, at_once
+        )
 
 
 def write_trace(paper: Paper, recording: Recording, most: int | None = None) -> None:

@@ -1,0 +1,94 @@
+"""What threads wait for without the GIL, as the report tells it: their locks, those of objects, the stopped world."""
+
+import re
+import sysconfig
+
+import children
+import pytest
+
+import seismo
+
+pytestmark = pytest.mark.skipif(not sysconfig.get_config_var("Py_GIL_DISABLED"), reason="needs a free-threaded build")
+
+THREADS = """
+def run(*functions):
+    threads = [threading.Thread(target=function) for function in functions]
+    for thread in threads: thread.start()
+    for thread in threads: thread.join()
+"""
+
+LOCK = """
+import threading, time
+lock = threading.Lock()
+def update():
+    with lock: time.sleep(0.02)
+def work():
+    for _ in range(10): update()
+run(work, work, work)
+"""
+
+OBJECT = """
+import random, threading
+shared = [random.random() for _ in range(1_500_000)]
+begun = threading.Event()
+def put():
+    begun.wait()
+    while not over:
+        shared.append(1.0)
+        shared.pop()
+def sort():
+    begun.set()
+    for _ in range(3):
+        shared.sort()
+        random.shuffle(part)
+        shared[:len(part)] = part
+    over.append(True)
+part, over = shared[:100_000], []
+run(sort, put, put)
+"""
+
+COLLECTOR = """
+import gc, threading
+kept = [[i] for i in range(500_000)]
+over = []
+def step(): pass
+def work():
+    while not over: step()
+def collect():
+    for _ in range(10): gc.collect()
+    over.append(True)
+run(collect, work, work)
+"""
+
+
+def report(tmp_path, program, verb, *options):
+    """Record the program and return the lines of its report."""
+    first, _, rest = program.strip().partition("\n")
+    (tmp_path / "it.py").write_text(f"{first}\n{THREADS}{rest}\n")
+    children.seismo(verb, "-q", "-o", "it.seismo", "it.py", cwd=tmp_path)
+    if "stop" not in str(seismo.read(tmp_path / "it.seismo").processes[0].waits):
+        pytest.skip("the kernel does not tell what threads wait for")
+    return children.seismo("report", "it.seismo", *options, cwd=tmp_path, COLUMNS="300").stdout.splitlines()
+
+
+@pytest.mark.parametrize("verb", ["profile", "trace"])
+@pytest.mark.parametrize(
+    ("program", "cause"),
+    [
+        (LOCK, r"for _thread:lock\.__enter__ in __main__:update"),
+        (OBJECT, r"for locks of objects or the interpreter(, mostly)? in (__main__:put|builtins:list\.(append|pop))"),
+        (COLLECTOR, r"while the world was stopped \((gc:collect: 10 calls|the collector: \d+ pauses)"),
+    ],
+    ids=["lock", "object", "collector"],
+)
+def test_the_first_lines_name_what_held_threads_up(program, cause, verb, tmp_path):
+    line = report(tmp_path, program, verb)[1]
+    assert line.startswith("held up: ")
+    assert re.search(cause, line)
+
+
+def test_a_function_ran_beside_at_most_all_other_threads(tmp_path):
+    lines = report(tmp_path, COLLECTOR, "profile", "--columns", "at-once,calls")
+    table = lines[next(at for at, line in enumerate(lines) if line.startswith("Functions by")) :]
+    (step,) = [line.split() for line in table if "__main__:step" in line]
+    assert 1 <= float(step[0]) <= 4
