@@ -124,7 +124,7 @@ sm_code_entry *sm_code_entry_make(PyCodeObject *code) {
     entry = sm_malloc(sizeof *entry);
     if (entry == NULL)
         return NULL;
-    *entry = (sm_code_entry){.code = code, .serial = ++serials};
+    *entry = (sm_code_entry){.code = code, .serial = ++serials, .interpreter = PyInterpreterState_Get()};
     publish(place_of(code), entry);
     sm_codes.count++;
     if (sm_codes_met_compiled != NULL && SM_UNLIKELY(is_compiled_generator(code)))
@@ -183,20 +183,34 @@ static void free_entry(sm_code_entry *entry) {
     sm_free(entry);
 }
 
-static void died(const PyCodeObject *code) {
-    sm_code_entry *entry = sm_code_entry_of(code);
-    if (SM_LIKELY(entry == NULL))
-        return;
+static void bury(sm_code_entry *entry) {
     for (int user = 0; user < SM_CODE_USERS; user++)
         if (entry->of[user] != NULL && users.died[user] != NULL)
             users.died[user](entry);
     for (int i = 0; i < FUNCTION_USERS && entry->function != NULL && users.function_died[i] != NULL; i++)
         users.function_died[i](entry);
-    take_out(place_of(code));
+    take_out(place_of(entry->code));
     free_entry(entry);
+}
+
+static void died(const PyCodeObject *code) {
+    sm_code_entry *entry = sm_code_entry_of(code);
+    if (SM_LIKELY(entry == NULL))
+        return;
+    bury(entry);
     uint32_t logarithm = 64 - sm_codes.shift;
     if (logarithm > SMALLEST && sm_codes.count < sm_codes.mask >> 3)
         (void)resize(logarithm - 1); /* if this fails, a later death tries again */
+}
+
+void sm_codes_forget(const PyInterpreterState *interpreter) {
+    for (uint32_t i = 0; i <= sm_codes.mask;) {
+        sm_code_entry *entry = sm_codes.places[i].entry;
+        if (entry != NULL && entry->interpreter == interpreter)
+            bury(entry); /* an entry that moves to an earlier place was looked at already */
+        else
+            i++;
+    }
 }
 
 static void free_tables(void) {

@@ -7,7 +7,7 @@
  *
  * compat/code_deaths.h reports code objects that die. The table is emptied when its last holder releases it
  * (sm_codes_hold). It is guarded by the main interpreter's GIL, or by the core's lock (compat/core_lock.h). Code of
- * other interpreters has entries on 3.11 only, where all interpreters share one lock. */
+ * other interpreters has entries on 3.11, where all interpreters share one lock, and while those are recorded. */
 #pragma once
 
 #include <Python.h>
@@ -33,6 +33,7 @@ typedef struct sm_code_entry {
     void *of[SM_CODE_USERS];          /* pointer of each user, or NULL */
     uint32_t session;                 /* last recording whose source of lines met it, or 0 */
     uint32_t serial;                  /* unique in this process */
+    PyInterpreterState *interpreter;  /* borrowed, never followed */
     PyCodeObject *code;               /* borrowed; the entry dies with it. Without the GIL, owned by the entry */
     struct sm_unreported *unreported; /* owned, or NULL; see code/unreported_lines.h */
     bool asked_for_unreported;
@@ -94,6 +95,7 @@ extern void (*sm_codes_met_compiled)(void);
 void sm_codes_hold(void);
 void sm_codes_release(void);
 bool sm_codes_held(void);
+void sm_codes_forget(const PyInterpreterState *interpreter); /* which ends: remove the entries of its code */
 
 /* Set the function that is called when a code object with data of this user dies. It runs with the GIL, perhaps with an
  * exception set or inside the garbage collector. It makes no Python object and runs no Python code. */

@@ -17,9 +17,14 @@ static bool is_main(void) {
 }
 
 static int watch(PyCodeEvent Py_UNUSED(event), PyCodeObject *code) {
+    SM_CORE_GUARD;
     if (deaths.died != NULL)
         deaths.died(code);
     return 0;
+}
+
+int sm_code_deaths_watch_here(void) {
+    return PyCode_AddWatcher(watch);
 }
 
 static bool begin_watching(void) {

@@ -9,3 +9,6 @@
  * preserves, or inside the garbage collector. It may also be called for unknown and for new code. */
 void sm_code_deaths_begin(void (*died)(const PyCodeObject *code));
 void sm_code_deaths_end(void);
+/* Watch in the running interpreter, too, which is not the main one, until it ends. Return a number, or -1 with an
+ * exception set. From 3.12 on. */
+int sm_code_deaths_watch_here(void);

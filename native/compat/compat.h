@@ -37,6 +37,10 @@
 #define SM_FREE_THREADED 0
 #endif
 
+/* Other interpreters of the process are recorded: up to 3.12 they share code objects, and PyMutex came with 3.13. */
+#define SM_RECORDS_INTERPRETERS (PY_VERSION_HEX >= 0x030E0000 && !SM_FREE_THREADED)
+#define SM_HAS_CORE_LOCK (SM_RECORDS_INTERPRETERS || SM_FREE_THREADED)
+
 /* The current chunk of a thread's data stack. It changes when the stack outgrows a chunk or a greenlet exchanges it. */
 typedef _PyStackChunk sm_chunk;
 
@@ -173,6 +177,10 @@ static inline bool sm_tstate_pending(const PyThreadState *tstate) {
 }
 static inline PyInterpreterState *sm_tstate_interpreter(const PyThreadState *tstate) {
     return tstate->interp;
+}
+/* Return true in the main interpreter. With a thread state. */
+static inline bool sm_is_main_interpreter(void) {
+    return PyInterpreterState_Get() == PyInterpreterState_Main();
 }
 
 /* Remove all Python frames from a thread and return them. The same C function has to give them back. */

@@ -1,31 +1,30 @@
 #include "compat/core_lock.h"
 
-#if SM_FREE_THREADED
+#if SM_HAS_CORE_LOCK
 
 #include <sched.h>
 
 #include "base/time.h"
 
-PyAPI_FUNC(void) _PyEval_StopTheWorld(PyInterpreterState *interpreter);
-PyAPI_FUNC(void) _PyEval_StartTheWorld(PyInterpreterState *interpreter);
-
 static PyMutex lock;
 static uint32_t waiting; /* atomic: threads in the middle of an event that do not have the lock yet */
 static SM_FAST_TLS uint32_t depth;
 static SM_FAST_TLS bool locked;
-static uint32_t stops; /* guard: the lock */
+static uint32_t stops; /* of the world; guard: the lock */
 
-void sm_core_enter(void) {
+void sm_core_take(void) {
     if (depth++ > 0 || sm_is_finalizing())
         return;
-    __atomic_fetch_add(&waiting, 1, __ATOMIC_SEQ_CST);
+    if (SM_FREE_THREADED)
+        __atomic_fetch_add(&waiting, 1, __ATOMIC_SEQ_CST);
     PyMutex_Lock(&lock);
-    __atomic_fetch_sub(&waiting, 1, __ATOMIC_SEQ_CST);
+    if (SM_FREE_THREADED)
+        __atomic_fetch_sub(&waiting, 1, __ATOMIC_SEQ_CST);
     locked = true;
 }
 
-void sm_core_leave(void) {
-    if (--depth > 0 || !locked)
+void sm_core_give(void) {
+    if (depth == 0 || --depth > 0 || !locked) /* 0: the lock was not needed yet where this began */
         return;
     locked = false;
     PyMutex_Unlock(&lock);
@@ -35,17 +34,30 @@ uint32_t sm_core_suspend(void) {
     uint32_t taken = depth;
     if (taken > 0) {
         depth = 1;
-        sm_core_leave();
+        sm_core_give();
     }
     return taken;
 }
 
 void sm_core_resume(uint32_t taken) {
     if (taken > 0) {
-        sm_core_enter();
+        sm_core_take();
         depth = taken;
     }
 }
+
+void sm_core_forked(void) {
+    lock = (PyMutex){._bits = 0};
+    waiting = depth = stops = 0;
+    locked = false;
+}
+
+#endif
+
+#if SM_FREE_THREADED
+
+PyAPI_FUNC(void) _PyEval_StopTheWorld(PyInterpreterState *interpreter);
+PyAPI_FUNC(void) _PyEval_StartTheWorld(PyInterpreterState *interpreter);
 
 void sm_world_stop(void) {
     if (stops++ == 0)
@@ -112,10 +124,8 @@ bool sm_is_only_thread(void) {
     return sm_tstate_id(now) == 1 && PyInterpreterState_ThreadHead(sm_tstate_interpreter(now)) == now;
 }
 
-void sm_core_forked(void) {
-    lock = (PyMutex){._bits = 0};
-    waiting = depth = stops = 0;
-    locked = false;
-}
+#elif SM_HAS_CORE_LOCK
+
+bool sm_core_is_shared = false;
 
 #endif

@@ -1,4 +1,4 @@
-/* What stands in for the GIL on free-threaded builds; nothing on ordinary ones.
+/* What stands in for the GIL on free-threaded builds, and on ordinary ones once there is a second interpreter.
  *
  * One lock guards all that is rare: registration of code and threads, walks of stacks, accounts, flushes. An event that
  * meets only what it knows takes no lock, and any other takes it for each part that needs it: a recording ends only
@@ -7,17 +7,35 @@
  * The lock is a PyMutex, so a thread that waits for it is detached, and nobody who stops the world waits for it. It
  * nests. Lock order: this lock, the stopped world, `disk` (engine/flush.c), the engine's lock, the sampler's lock. It
  * is never taken while the world is stopped. While the interpreter ends, only one thread runs, and the others may have
- * been stopped for good with the lock, so it is not taken any more. */
+ * been stopped for good with the lock, so it is not taken any more.
+ *
+ * With the GIL: Interpreters may have GILs of their own. Once the program can make them, the lock is shared: each event
+ * takes it before anything else (hooks/monitoring_tool.c). Until then it costs rare paths a check, and common ones
+ * nothing. What looks at another interpreter, or sets its events, does so without the lock: that takes a lock of the
+ * interpreter which a forking thread holds. */
 #pragma once
 
 #include "compat/compat.h"
 
 #include "base/compiler.h"
 
-#if SM_FREE_THREADED
+#if SM_HAS_CORE_LOCK
 
-void sm_core_enter(void);
-void sm_core_leave(void);
+#if SM_FREE_THREADED
+#define sm_core_is_shared true
+#else
+extern bool sm_core_is_shared; /* set once, with the GIL of the main interpreter */
+#endif
+void sm_core_take(void);
+void sm_core_give(void);
+static inline void sm_core_enter(void) {
+    if (SM_UNLIKELY(sm_core_is_shared))
+        sm_core_take();
+}
+static inline void sm_core_leave(void) {
+    if (SM_UNLIKELY(sm_core_is_shared))
+        sm_core_give();
+}
 static inline void sm_core_leave_at(const int *Py_UNUSED(scope)) {
     sm_core_leave();
 }
@@ -37,13 +55,29 @@ void sm_core_resume(uint32_t taken);
         sm_core_resume(sm_core_taken);                                                                                 \
     } while (0)
 
+void sm_core_forked(void); /* in the child, where the holder of the lock does not exist */
+
+#else
+
+#define SM_CORE_GUARD ((void)0)
+#define SM_CORE_AWAY(statement) statement
+static inline void sm_core_enter(void) {}
+static inline void sm_core_leave(void) {}
+static inline void sm_core_forked(void) {}
+
+#endif
+
+#if SM_FREE_THREADED
+
+/* SM_CORE_GUARD in a callback of sys.monitoring, which has the lock already where the lock is shared with the GIL. */
+#define SM_EVENT_GUARD SM_CORE_GUARD
+
 /* Stop all other threads between two events, or where they wait for the lock. Run no Python code until the start. */
 void sm_world_stop(void); /* nests; with the lock */
 void sm_world_start(void);
 bool sm_world_is_stopped(void);
 /* With the lock, once no more events are reported: let the threads that are in the middle of one finish it. */
 void sm_core_drain(void);
-void sm_core_forked(void); /* in the child, where the holder of the lock does not exist */
 /* Return true if the interpreter may stop the world to disable the place of this event: as soon as the events that this
  * thread spent on enabled places have cost as much as that does of late. It is asked once for an event. */
 bool sm_world_stop_pays(void);
@@ -60,17 +94,13 @@ bool sm_is_only_thread(void);
 
 #else
 
-#define SM_CORE_GUARD ((void)0)
-#define SM_CORE_AWAY(statement) statement
-static inline void sm_core_enter(void) {}
-static inline void sm_core_leave(void) {}
+#define SM_EVENT_GUARD ((void)0)
 static inline void sm_world_stop(void) {}
 static inline void sm_world_start(void) {}
 static inline bool sm_world_is_stopped(void) {
     return false;
 }
 static inline void sm_core_drain(void) {}
-static inline void sm_core_forked(void) {}
 static inline bool sm_world_stop_pays(void) {
     return true;
 }

@@ -107,6 +107,7 @@ typedef struct {
     unsigned rate; /* looks of the sampler per second, or 0 for the default */
     bool narrow;   /* where= leaves functions out, whose events are not needed */
     bool apart;    /* leave out threads that already run: skipped_threads.h */
+    bool others;   /* record the other interpreters that the program makes, too */
     bool journal;  /* the file has a journal, and is appended to */
     uint64_t flush_ns;
 } sm_settings;
@@ -209,6 +210,7 @@ typedef struct {
     int64_t end_ns;
     uint64_t interpreters_gone;
     uint64_t interpreters;           /* others since, which are not recorded */
+    uint64_t interpreters_recorded;  /* others that are */
     uint64_t lost_memory, hook_lost; /* losses */
     struct {                         /* the worker's, with `disk` */
         bool wanted;                 /* atomic; changed with the GIL */
@@ -244,6 +246,19 @@ typedef struct {
 extern sm_engine_state sm_engine;
 extern PyThreadState sm_no_tstate; /* stands for a state that is gone */
 extern SM_FAST_TLS sm_thread *sm_this_thread;
+/* Like sm_this_thread, of the interpreter that this OS thread last ran other than the main one. While an event of it is
+ * handled, the two are exchanged (source/monitoring/interpreters.c). */
+extern SM_FAST_TLS sm_thread *sm_other_thread;
+extern sm_thread sm_no_thread; /* never changed, so that any thread may read it */
+
+static inline bool sm_thread_is_of(const sm_thread *thread, const PyThreadState *tstate) {
+    return thread->tstate_id == sm_tstate_id(tstate) && thread->interpreter == sm_tstate_interpreter(tstate);
+}
+static inline bool sm_thread_is_elsewhere(const sm_thread *thread) {
+    return thread->interpreter != PyInterpreterState_Get();
+}
+
+void sm_engine_forget_interpreter(const PyInterpreterState *interpreter); /* which ends: its address is used again */
 
 /* Return the thread of the current event, or NULL to ignore it. entering: the running frame is not on the path yet. */
 sm_thread *sm_engine_thread_here(bool entering);
@@ -295,6 +310,7 @@ void sm_engine_hold(sm_thread *thread, bool on);
 bool sm_engine_open(sm_recording *recording, sm_output *output, sm_writer *writer, bool whole);
 /* Write the rows that changed, or with `whole` all. last: the recording ends. With the engine's lock. */
 void sm_engine_save(sm_recording *recording, sm_output *output, bool last);
+void sm_engine_count_interpreters(sm_recording *recording); /* those that are not recorded, while it runs */
 /* Write the thread's row, so that what follows can be read before the next save. With the engine's lock. */
 void sm_engine_announce(sm_thread *thread);
 

@@ -79,6 +79,7 @@ static void begin(sm_recording *recording) {
     else
         start_recorders(recording);
     recording->interpreters_gone = sm_interpreters_gone();
+    recording->interpreters_recorded = 0;
     recording->end_ns = 0;
     sm_replace_chars(&recording->exit, "");
     recording->began = sm_moment_now();
@@ -262,6 +263,7 @@ void sm_engine_stop(sm_recording *recording, const char *exit) {
     if (main)
         sm_sampler_forget();
     sm_flush_end(recording, true);
+    sm_engine_count_interpreters(recording); /* also for an image, where there is no file */
     recording->running = recording->forked = recording->stopping = false;
     hold_codes(recording, false);
     want_end_by_signal(recording, false);

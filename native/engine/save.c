@@ -134,6 +134,12 @@ static void write_losses(sm_output *output, uint64_t folded) {
                    "times that the processor's counter ran off the monotonic clock by more than 1 in 1,000");
 }
 
+void sm_engine_count_interpreters(sm_recording *recording) {
+    if (recording->running)
+        recording->interpreters =
+            sm_interpreters_made() - recording->interpreters_gone - recording->interpreters_recorded;
+}
+
 void sm_engine_save(sm_recording *recording, sm_output *output, bool last) {
     bool main = recording == &sm_main;
     int64_t now_ns = sm_moment_since(&recording->began);
@@ -153,8 +159,7 @@ void sm_engine_save(sm_recording *recording, sm_output *output, bool last) {
         write_losses(output, folded);
     sm_output_loss(output, "hook-lost", recording->hook_lost, -1,
                    "the program or another tool took the hook away; what came after is missing");
-    if (recording->running)
-        recording->interpreters = sm_interpreters_made() - recording->interpreters_gone;
+    sm_engine_count_interpreters(recording);
     sm_output_interpreters(output, recording->interpreters);
     /* A failed write is no loss: a reader of these rows has everything that was written before. */
     sm_output_loss(output, "out-of-memory", recording->lost_memory + output->lost + sm_writer_lost(output->writer), -1,

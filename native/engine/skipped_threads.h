@@ -21,5 +21,6 @@ static inline sm_skipped_threads sm_skipped_threads_now(void) {
 
 static inline bool sm_is_apart(const sm_skipped_threads *apart, const PyThreadState *tstate) {
     uint64_t number = sm_tstate_id(tstate);
-    return number <= apart->last && number != apart->beginner;
+    return number <= apart->last && number != apart->beginner &&
+           sm_tstate_interpreter(tstate) == PyInterpreterState_Main(); /* others number their own */
 }

@@ -1,8 +1,20 @@
 /* The name of a thread, and what began it. Names are threading's: the running thread is in threading._active, or, if it
  * is just beginning, the `self` of Thread._bootstrap, its first frame. */
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "engine/threads.h"
+
+static void copy_chars(char *to, size_t room, const char *from, size_t size) {
+    if (size >= room) {
+        size = room - 1;
+        while (size > 0 && ((unsigned char)from[size] & 0xC0) == 0x80)
+            size--; /* not within a character */
+    }
+    memcpy(to, from, size);
+    to[size] = '\0';
+}
 
 static void copy_text(char *to, size_t room, PyObject *text) {
     if (text == NULL || !PyUnicode_Check(text))
@@ -10,14 +22,7 @@ static void copy_text(char *to, size_t room, PyObject *text) {
     PyObject *bytes = PyUnicode_AsEncodedString(text, "utf-8", "replace");
     if (bytes == NULL)
         return;
-    size_t size = (size_t)PyBytes_GET_SIZE(bytes);
-    if (size >= room) {
-        size = room - 1;
-        while (size > 0 && ((unsigned char)PyBytes_AS_STRING(bytes)[size] & 0xC0) == 0x80)
-            size--; /* not within a character */
-    }
-    memcpy(to, PyBytes_AS_STRING(bytes), size);
-    to[size] = '\0';
+    copy_chars(to, room, PyBytes_AS_STRING(bytes), (size_t)PyBytes_GET_SIZE(bytes));
     Py_DECREF(bytes);
 }
 
@@ -101,6 +106,17 @@ static void find_names(const sm_thread *thread, names *found, bool entry, PyCode
     PyErr_Clear();
 }
 
+/* Put the interpreter's number before the name. */
+static void add_interpreter(names *found) {
+    char before[32], name[sizeof found->name + sizeof before + 2];
+    int64_t number = PyInterpreterState_GetID(PyInterpreterState_Get());
+    int size = snprintf(before, sizeof before, "interpreter %" PRId64, number);
+    if (strncmp(found->name, before, (size_t)size) == 0)
+        return;
+    snprintf(name, sizeof name, found->name[0] != '\0' ? "%s: %s" : "%s%s", before, found->name);
+    copy_chars(found->name, sizeof found->name, name, strlen(name));
+}
+
 void sm_thread_find_name(sm_thread *thread, bool entry, PyCodeObject *code, PyObject *self) {
     names found = {"", ""};
     strcpy(found.name, thread->name);
@@ -109,6 +125,8 @@ void sm_thread_find_name(sm_thread *thread, bool entry, PyCodeObject *code, PyOb
         strcpy(found.name, "MainThread");
     else
         find_names(thread, &found, entry, code, self);
+    if (!sm_is_main_interpreter())
+        add_interpreter(&found);
     sm_engine_lock();
     strcpy(thread->name, found.name);
     strcpy(thread->entry, found.entry);

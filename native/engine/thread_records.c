@@ -6,11 +6,11 @@
 #include "compat/lock.h"
 #include "engine/threads.h"
 
-/* An OS thread. sm_this_thread leads to its record, and at its end this. Guard: the engine's lock, except for the
- * atomic `next` of one that has ended. */
+/* An OS thread. sm_this_thread and sm_other_thread lead to its records, and at its end this. Guard: the engine's lock,
+ * except for the atomic `next` of one that has ended. */
 typedef struct keeper {
     struct keeper *next;
-    sm_thread *thread;
+    sm_thread *thread, *other;
 } keeper;
 
 static pthread_key_t keepers; /* guard: the GIL; set once */
@@ -40,9 +40,9 @@ void sm_thread_retire(sm_thread *thread) {
     free_list = thread;
 }
 
-static void detach(keeper *mine) {
-    sm_thread *thread = mine->thread;
-    mine->thread = NULL;
+static void detach(sm_thread **place) {
+    sm_thread *thread = *place;
+    *place = NULL;
     if (thread == NULL || --thread->attached > 0 || !thread->cleared)
         return;
     thread->tstate = &sm_no_tstate;
@@ -58,9 +58,10 @@ static bool attach_locked(sm_thread *thread) {
             return false;
         }
     }
-    if (mine->thread != thread) {
-        detach(mine);
-        mine->thread = thread;
+    sm_thread **place = thread->interpreter == PyInterpreterState_Main() ? &mine->thread : &mine->other;
+    if (*place != thread) {
+        detach(place);
+        *place = thread;
         thread->attached++;
     }
     sm_this_thread = thread;
@@ -77,7 +78,8 @@ bool sm_thread_attach(sm_thread *thread) {
 static void look_for_left(void) {
     for (keeper *ended = __atomic_exchange_n(&left, NULL, __ATOMIC_ACQUIRE), *next; ended != NULL; ended = next) {
         next = ended->next;
-        detach(ended);
+        detach(&ended->thread);
+        detach(&ended->other);
         sm_free(ended);
     }
 }

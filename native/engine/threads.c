@@ -185,16 +185,12 @@ static bool begin_thread(sm_thread *thread, bool entering) {
     return true;
 }
 
-static bool is_of(const sm_thread *thread, const PyThreadState *tstate) {
-    return thread->tstate_id == sm_tstate_id(tstate) && thread->interpreter == sm_tstate_interpreter(tstate);
-}
-
 /* Return the record of a state that another OS thread has used so far, or NULL. */
 static sm_thread *known_thread(const PyThreadState *tstate) {
     PyObject *capsule = tstate->dict ? PyDict_GetItemString(tstate->dict, CAPSULE) : NULL;
     sm_thread *thread = capsule ? PyCapsule_GetPointer(capsule, CAPSULE) : NULL;
     PyErr_Clear();
-    return thread != NULL && is_of(thread, tstate) ? thread : NULL;
+    return thread != NULL && sm_thread_is_of(thread, tstate) ? thread : NULL;
 }
 
 static sm_thread *new_thread(PyThreadState *tstate) {
@@ -209,7 +205,7 @@ static sm_thread *new_thread(PyThreadState *tstate) {
     thread->chunk = SM_NO_CHUNK;
     thread->pthread = pthread_self();
     thread->native_id = (uint64_t)syscall(SYS_gettid);
-    thread->main = thread->native_id == (uint64_t)getpid();
+    thread->main = thread->native_id == (uint64_t)getpid() && sm_is_main_interpreter();
     pthread_getcpuclockid(thread->pthread, &thread->cpu_clock);
     PyObject *capsule = PyCapsule_New(thread, CAPSULE, thread_gone);
     if (capsule == NULL) { /* the interpreter does not have the record */
@@ -259,7 +255,7 @@ static sm_thread *late_thread(sm_thread *thread, const PyThreadState *tstate, bo
 static sm_thread *thread_here(bool entering) {
     PyThreadState *tstate = PyThreadState_Get();
     sm_thread *thread = sm_this_thread;
-    if (!is_of(thread, tstate)) {
+    if (!sm_thread_is_of(thread, tstate)) {
         thread = known_thread(tstate);
         if (thread == NULL)
             thread = new_thread(tstate);
@@ -343,6 +339,14 @@ void sm_engine_repair(sm_thread *thread, bool entering) {
     sm_engine_hold(thread, false);
     sm_collection_release(held);
     sm_exception_restore(kept);
+}
+
+void sm_engine_forget_interpreter(const PyInterpreterState *interpreter) {
+    sm_engine_lock();
+    for (sm_thread *thread = sm_engine.threads; thread != NULL; thread = thread->next)
+        if (thread->interpreter == interpreter)
+            thread->interpreter = NULL;
+    sm_engine_unlock();
 }
 
 void sm_threads_forked(void) {

@@ -15,7 +15,8 @@ PyObject *sm_monitoring_disable = NULL, *sm_monitoring_missing = NULL;
 
 typedef struct {
     PyObject_HEAD vectorcallfunc vectorcall;
-    vectorcallfunc behind; /* called by guarded() */
+    vectorcallfunc behind; /* called by guarded() and locked() */
+    int tool_id, event;    /* where it was registered last; the event's bit is 1 << event */
 } callback_object;
 
 static PyTypeObject callback_type = {
@@ -28,6 +29,15 @@ static PyTypeObject callback_type = {
 
 static PyObject *monitoring = NULL; /* owned, so that it lives until exit */
 static PyObject *numbers = NULL;    /* owned; sys.monitoring.events */
+
+#define MOST_EVENTS 32
+static long resume = 0;                             /* the bit of PY_RESUME */
+static callback_object *registered[6][MOST_EVENTS]; /* owned; by tool id and event, of the main interpreter */
+
+/* Return the running interpreter's own sys.monitoring, borrowed. */
+static PyObject *monitoring_here(void) {
+    return sm_is_main_interpreter() ? monitoring : PySys_GetObject("monitoring");
+}
 
 static bool answer_is_ready(void);
 
@@ -44,6 +54,8 @@ int sm_monitoring_find(void) {
     Py_XSETREF(sm_monitoring_missing, PyObject_GetAttrString(found, "MISSING"));
     Py_XSETREF(numbers, PyObject_GetAttrString(found, "events"));
     if (sm_monitoring_disable == NULL || sm_monitoring_missing == NULL || numbers == NULL)
+        return -1;
+    if ((resume = sm_monitoring_number("PY_RESUME")) < 0)
         return -1;
     monitoring = Py_NewRef(found);
     return 0;
@@ -63,9 +75,8 @@ PyObject *sm_monitoring_callback(vectorcallfunc function) {
  * interpreter takes a result together with an exception for an error of the callback, and raises SystemError. So the
  * exception is put aside during the call and put back when the interpreter releases the result, right after its
  * check. From the first compiled generator on, all callbacks are guarded in this way. */
-static bool guards;                 /* compiled code was met */
-static callback_object *resumes[6]; /* owned; by tool id */
-static PyObject *aside;             /* owned, or NULL */
+static bool guards;     /* compiled code was met */
+static PyObject *aside; /* owned, or NULL */
 
 static void put_back(PyObject *Py_UNUSED(answer)) {
     PyObject *exception = aside;
@@ -106,30 +117,75 @@ static PyObject *guarded(PyObject *self, PyObject *const *args, size_t nargs, Py
                                                : sm_monitoring_guarded(behind, self, args, nargs);
 }
 
-static void met_compiled(void) {
-    guards = true;
-    for (int i = 0; i < 6; i++)
-        if (resumes[i] != NULL)
-            resumes[i]->vectorcall = guarded;
-}
-
-static void note_resumes(int tool_id, long event, PyObject *callback) {
-    if (event != sm_monitoring_number("PY_RESUME"))
-        return;
-    sm_codes_met_compiled = met_compiled;
-    Py_XSETREF(resumes[tool_id], (callback_object *)Py_XNewRef(callback));
-    if (guards && callback != NULL)
-        resumes[tool_id]->vectorcall = guarded;
-}
 #else
+static const bool guards = false;
+
 static bool answer_is_ready(void) {
     return true;
 }
 
-static void note_resumes(int tool_id, long event, PyObject *callback) {
-    (void)tool_id, (void)event, (void)callback;
+static PyObject *guarded(PyObject *self, PyObject *const *args, size_t nargs, PyObject *names) {
+    return ((callback_object *)self)->behind(self, args, nargs, names);
 }
 #endif
+
+/* ---- events that take the core's lock ---- */
+
+#if SM_RECORDS_INTERPRETERS
+static PyObject *locked(PyObject *self, PyObject *const *args, size_t nargs, PyObject *names) {
+    const callback_object *callback = (callback_object *)self;
+    callback_object *const *place = &registered[callback->tool_id][callback->event];
+    SM_CORE_GUARD;
+    if (SM_UNLIKELY(*place != callback)) /* it was removed, and perhaps freed, while this thread waited for the lock */
+        return Py_None;
+    return guarded(self, args, nargs, names);
+}
+#define IS_LOCKED sm_core_is_shared
+#else
+#define locked NULL
+#define IS_LOCKED false
+#endif
+
+static void choose(callback_object *callback) {
+    bool resumes = 1l << callback->event == resume;
+    callback->vectorcall = IS_LOCKED ? locked : guards && resumes ? guarded : callback->behind;
+}
+
+static void choose_all(void) {
+    for (int tool_id = 0; tool_id < 6; tool_id++)
+        for (int event = 0; event < MOST_EVENTS; event++)
+            if (registered[tool_id][event] != NULL)
+                choose(registered[tool_id][event]);
+}
+
+#if SM_RECORDS_INTERPRETERS
+void sm_monitoring_share(void) {
+    sm_core_is_shared = true;
+    choose_all();
+}
+#endif
+
+#if SM_HAS_FIRED_EVENTS
+static void met_compiled(void) {
+    guards = true;
+    choose_all();
+}
+#endif
+
+static void note(int tool_id, long bit, PyObject *callback) {
+    SM_CORE_GUARD;
+    int event = __builtin_ctzl((unsigned long)bit);
+#if SM_HAS_FIRED_EVENTS
+    sm_codes_met_compiled = met_compiled;
+#endif
+    if (callback != NULL) {
+        callback_object *given = (callback_object *)callback;
+        given->tool_id = tool_id;
+        given->event = event;
+        choose(given);
+    }
+    Py_XSETREF(registered[tool_id][event], (callback_object *)Py_XNewRef(callback));
+}
 
 static int done(PyObject *result) {
     Py_XDECREF(result);
@@ -139,7 +195,9 @@ static int done(PyObject *result) {
 /* Enable the places that an earlier holder of the id disabled, which it leaves disabled when it frees the id. Other
  * tools will return DISABLE once more, so this is done once for each id. */
 static void enable_all(int tool_id) {
-    static unsigned enabled; /* bits of the ids; guard: the GIL, or the core's lock */
+    static unsigned enabled;       /* bits of the ids; guard: the GIL, or the core's lock */
+    if (!sm_is_main_interpreter()) /* nobody has held an id of a new one */
+        return;
     if ((enabled >> tool_id & 1) == 0 && sm_monitoring_restart() < 0)
         PyErr_Clear();
     enabled |= 1u << tool_id;
@@ -147,12 +205,12 @@ static void enable_all(int tool_id) {
 
 int sm_monitoring_take(const char *name, const int order[6]) {
     for (int i = 0; i < 6; i++) {
-        PyObject *holder = PyObject_CallMethod(monitoring, "get_tool", "i", order[i]);
+        PyObject *holder = PyObject_CallMethod(monitoring_here(), "get_tool", "i", order[i]);
         if (holder == NULL)
             return -1;
         bool is_free = holder == Py_None;
         Py_DECREF(holder);
-        if (is_free && done(PyObject_CallMethod(monitoring, "use_tool_id", "is", order[i], name)) == 0) {
+        if (is_free && done(PyObject_CallMethod(monitoring_here(), "use_tool_id", "is", order[i], name)) == 0) {
             enable_all(order[i]);
             return order[i];
         }
@@ -163,7 +221,7 @@ int sm_monitoring_take(const char *name, const int order[6]) {
 }
 
 bool sm_monitoring_holds(int tool_id, const char *name) {
-    PyObject *holder = PyObject_CallMethod(monitoring, "get_tool", "i", tool_id);
+    PyObject *holder = PyObject_CallMethod(monitoring_here(), "get_tool", "i", tool_id);
     const char *held = holder && PyUnicode_Check(holder) ? PyUnicode_AsUTF8(holder) : NULL;
     bool ours = held != NULL && strcmp(held, name) == 0;
     Py_XDECREF(holder);
@@ -179,13 +237,14 @@ long sm_monitoring_number(const char *name) {
 }
 
 int sm_monitoring_register(int tool_id, long event, PyObject *callback) {
-    note_resumes(tool_id, event, callback);
-    return done(PyObject_CallMethod(monitoring, "register_callback", "ilO", tool_id, event,
+    if (sm_is_main_interpreter())
+        note(tool_id, event, callback);
+    return done(PyObject_CallMethod(monitoring_here(), "register_callback", "ilO", tool_id, event,
                                     callback ? callback : Py_None)); /* returns the previous callback */
 }
 
 int sm_monitoring_set(int tool_id, long events) {
-    return done(PyObject_CallMethod(monitoring, "set_events", "il", tool_id, events));
+    return done(PyObject_CallMethod(monitoring_here(), "set_events", "il", tool_id, events));
 }
 
 int sm_monitoring_set_local(int tool_id, PyCodeObject *code, long events) {
@@ -230,7 +289,7 @@ bool sm_monitoring_each_running(void (*visit)(PyCodeObject *code, PyObject *glob
 }
 
 void sm_monitoring_free(int tool_id) {
-    (void)done(PyObject_CallMethod(monitoring, "free_tool_id", "i", tool_id));
+    (void)done(PyObject_CallMethod(monitoring_here(), "free_tool_id", "i", tool_id));
     PyErr_Clear();
 }
 

@@ -19,7 +19,11 @@ PyObject *sm_monitoring_callback(vectorcallfunc function);
 #if SM_HAS_FIRED_EVENTS
 PyObject *sm_monitoring_guarded(vectorcallfunc behind, PyObject *self, PyObject *const *args, size_t nargs);
 #endif
-/* Take and return the first free tool id in this order. */
+#if SM_RECORDS_INTERPRETERS
+/* Make the core's lock shared: from now on each callback takes it first. In the main interpreter. */
+void sm_monitoring_share(void);
+#endif
+/* The functions below act on the running interpreter. Take and return the first free tool id in this order. */
 int sm_monitoring_take(const char *name, const int order[6]);
 /* Return true while the tool id is ours. */
 bool sm_monitoring_holds(int tool_id, const char *name);

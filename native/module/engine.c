@@ -23,6 +23,7 @@
 
 static const char *const choices_c[] = {"auto", "all", "none", NULL};
 static const char *const choices_clock[] = {"auto", "tsc", "monotonic", "simulated", NULL};
+static const char *const choices_interpreters[] = {"all", "main", NULL};
 static const char *const choices_timing[] = {"sampled", "every", "none", NULL}; /* in the order of sm_timing_way */
 
 static const sm_known_recorder *choose_recorder(const char *name) {
@@ -53,7 +54,7 @@ static void replace(char **target, PyObject *text) {
 
 /* Options of start() that need checking. */
 typedef struct {
-    const char *source, *c_functions, *clock, *timing, *recorder;
+    const char *source, *c_functions, *clock, *timing, *recorder, *interpreters;
     int paths, apart, journal;
     unsigned rate;
     unsigned long flush_ms;
@@ -112,7 +113,8 @@ static int check_options(const start_options *given, sm_settings *settings) {
     int c_functions = sm_settings_word("c_functions", given->c_functions, choices_c);
     int clock = c_functions < 0 ? -1 : sm_settings_word("clock", given->clock, choices_clock);
     int timing = clock < 0 ? -1 : sm_settings_word("timing", given->timing, choices_timing);
-    if (timing < 0)
+    int interpreters = timing < 0 ? -1 : sm_settings_word("interpreters", given->interpreters, choices_interpreters);
+    if (interpreters < 0)
         return -1;
     settings->c_functions = choices_c[c_functions];
     settings->clock = choices_clock[clock];
@@ -123,6 +125,8 @@ static int check_options(const start_options *given, sm_settings *settings) {
     settings->apart = given->apart != 0;
     settings->journal = given->journal != 0;
     bool calls = strcmp(given->recorder, sm_calltree.name) == 0;
+    /* A filter has objects of this interpreter. */
+    settings->others = interpreters == 0 && calls && !settings->narrow;
     const char *why_not = NULL;
     if (settings->timing == SM_TIMING_NONE && !calls)
         why_not = "only calls can be recorded without times: timing cannot be none";
@@ -168,24 +172,26 @@ static int filter_from(PyObject *given, sm_filter **filter) {
 
 /* Start with the given options; `own`: those that recorders declare. */
 static PyObject *start(PyObject *args, PyObject *keywords, PyObject *own) {
-    static char *names[] = {"source",   "c_functions", "clock",       "timing", "fd",      "flush_ms", "hide",
-                            "meta",     "calibrate",   "interpreter", "host",   "argv",    "running",  "where",
-                            "recorder", "paths",       "span",        "apart",  "journal", "rate",     NULL};
+    static char *names[] = {"source",  "c_functions", "clock",        "timing",      "fd",   "flush_ms",
+                            "hide",    "meta",        "calibrate",    "interpreter", "host", "argv",
+                            "running", "where",       "recorder",     "paths",       "span", "apart",
+                            "journal", "rate",        "interpreters", NULL};
     start_options given = {.c_functions = "auto",
                            .clock = "auto",
                            .timing = "sampled",
                            .recorder = "calltree",
+                           .interpreters = "all",
                            .flush_ms = SM_FLUSH_MS,
                            .where = Py_None,
                            .span = Py_None};
     sm_settings settings = {.hide = ""};
     PyObject *meta = NULL, *interpreter = NULL, *host = NULL, *argv = NULL;
     int fd = -1, calibrate = 1, running = 1;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "|$zsssiksUpUUUpOspOppI:start", names, &given.source,
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "|$zsssiksUpUUUpOspOppIs:start", names, &given.source,
                                      &given.c_functions, &given.clock, &given.timing, &fd, &given.flush_ms,
                                      &settings.hide, &meta, &calibrate, &interpreter, &host, &argv, &running,
                                      &given.where, &given.recorder, &given.paths, &given.span, &given.apart,
-                                     &given.journal, &given.rate))
+                                     &given.journal, &given.rate, &given.interpreters))
         return NULL;
     sm_filter *span;
     if (filter_from(given.where, &settings.where) < 0 || filter_from(given.span, &span) < 0)

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
         c_functions: str | None
         timing: str | None
+        interpreters: str | None
         max_paths: int | None
 
     class TraceOptions(CallOptions, total=False):
@@ -149,6 +150,13 @@ SETTINGS = {
             "(see docs/expressions.md); the time of all other functions counts as time of their callers",
             metavar="EXPR",
             read="static",
+        ),
+        Setting(
+            "interpreters",
+            "profile trace",
+            "which interpreters of the process to record; all (default): also those that the program makes, on Python "
+            "3.14 and later; main: only the main one",
+            ("all", "main"),
         ),
         Setting(
             "max_paths",

@@ -112,6 +112,11 @@ static const sm_frame_head *running(const sm_thread *thread) {
 
 void sm_shadows_settle(sm_thread *thread) {
     sm_tree_thread *tree = sm_tree_of(thread);
+    if (sm_from_starts(tree) && sm_thread_is_elsewhere(thread)) { /* its frames may change meanwhile */
+        sm_node *node = sm_tree_running(thread);
+        tree->node = node != NULL ? node : tree->root;
+        return;
+    }
     const sm_frame_head *frame = sm_from_starts(tree) ? running(thread) : NULL;
     uint32_t depth = frame != NULL ? (uint32_t)sm_tstate_depth(thread->tstate) : 0;
     if (sm_from_starts(tree))

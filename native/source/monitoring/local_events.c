@@ -25,9 +25,10 @@ bool sm_monitoring_remember(const void *code) {
     SM_CORE_GUARD;
     static char mark;
     sm_code_entry *entry = sm_code_entry_make((PyCodeObject *)(uintptr_t)code);
-    if (entry != NULL)
-        entry->of[SM_CODE_EVENTS] = &mark;
-    return entry != NULL;
+    if (entry == NULL || !sm_is_main_interpreter()) /* the end could not reach the code of another */
+        return false;
+    entry->of[SM_CODE_EVENTS] = &mark;
+    return true;
 }
 
 long sm_monitoring_local_start(int tool_id, long events, bool narrow) {

@@ -5,6 +5,7 @@
 
 #include "compat/exception.h"
 #include "hooks/monitoring_tool.h"
+#include "source/monitoring/interpreters.h"
 
 #if SM_HAS_MONITORING
 
@@ -28,6 +29,7 @@ static const struct {
 };
 
 static int tool_id = -1;
+static long bits[SM_MONITORING_EVENTS]; /* of the callbacks that are registered, or 0 */
 static long events_set = 0;
 static bool places_were_off = false; /* this process has places that are still disabled for our tool id */
 
@@ -41,6 +43,7 @@ static long event_set(const sm_settings *settings, bool register_them) {
     for (int i = 0; set >= 0 && i < SM_MONITORING_EVENTS; i++) {
         if (i == SM_BRANCH_RIGHT && !SM_BRANCH_HAS_SIDES)
             continue;
+        bits[i] = 0;
         if (register_them && (sm_monitoring_callbacks_in_use->callback[i] == NULL ||
                               (events[i].c_functions && strcmp(settings->c_functions, "none") == 0)))
             continue;
@@ -49,6 +52,7 @@ static long event_set(const sm_settings *settings, bool register_them) {
         bool failed =
             event < 0 || (register_them && callback == NULL) || sm_monitoring_register(tool_id, event, callback) < 0;
         set = failed ? -1 : set | event;
+        bits[i] = register_them && !failed ? event : 0;
         Py_XDECREF(callback);
     }
     return set;
@@ -60,6 +64,9 @@ static bool still_ours(void) {
 
 static void stop(void) {
     sm_exception kept = sm_exception_keep();
+#if SM_RECORDS_INTERPRETERS
+    sm_interpreters_stop();
+#endif
     if (tool_id >= 0 && still_ours()) {
         /* Until 3.14, freeing a tool id leaves its callbacks and events alive (gh-111963). */
         (void)sm_monitoring_set(tool_id, 0);
@@ -93,6 +100,9 @@ static int start(const sm_settings *settings) {
         return -1;
     }
     events_set = set;
+#if SM_RECORDS_INTERPRETERS
+    sm_interpreters_start(TOOL_NAME, order, bits);
+#endif
     /* Enable the places that an earlier recording disabled. Other tools will return DISABLE once more. */
     if (sm_functions_narrowed() || places_were_off) {
         if (sm_monitoring_restart() < 0)
@@ -118,7 +128,7 @@ static void begin_again(void) {
 
 /* Another tool may have freed our id or taken it over. */
 static void poll(void) {
-    if (tool_id >= 0 && !still_ours())
+    if (sm_is_main_interpreter() && tool_id >= 0 && !still_ours())
         sm_main.hook_lost += sm_main.hook_lost == 0;
 }
 

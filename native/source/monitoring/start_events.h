@@ -63,13 +63,13 @@ SM_INLINE bool sm_starting_c_return_known(const sm_starts_receiver *to, PyObject
     }
 
 SM_INLINE PyObject *sm_starting_enter(const sm_starts_receiver *to, PyObject *const *args, bool resumed) {
-    SM_CORE_GUARD;
+    SM_EVENT_GUARD;
     sm_thread *thread = sm_event_thread(true);
     return sm_answer(SM_UNLIKELY(thread == NULL) || to->enter(thread, args[0], resumed, false));
 }
 
 SM_INLINE PyObject *sm_starting_throw(const sm_starts_receiver *to, PyObject *const *args) {
-    SM_CORE_GUARD;
+    SM_EVENT_GUARD;
     sm_thread *thread = sm_event_thread(true);
     if (SM_LIKELY(thread != NULL))
         (void)to->enter(thread, args[0], true, true);
@@ -80,7 +80,7 @@ SM_INLINE PyObject *sm_starting_unwind(const sm_starts_receiver *to, PyObject *c
     sm_thread *thread = sm_starting_thread();
     if (SM_LIKELY(thread != NULL) && SM_LIKELY(to->unwind_known(thread, args[0])))
         return Py_None;
-    SM_CORE_GUARD;
+    SM_EVENT_GUARD;
     thread = sm_event_thread(false);
     if (SM_LIKELY(thread != NULL))
         (void)to->unwind(thread, args[0]);
@@ -88,7 +88,7 @@ SM_INLINE PyObject *sm_starting_unwind(const sm_starts_receiver *to, PyObject *c
 }
 
 SM_INLINE PyObject *sm_starting_leave(const sm_starts_receiver *to, PyObject *const *args, sm_leaving how) {
-    SM_CORE_GUARD;
+    SM_EVENT_GUARD;
     sm_thread *thread = sm_event_thread(false);
     if (thread == NULL || to->leave(thread, args[0], how) || !sm_monitoring_remember(args[0]))
         return Py_None;
@@ -104,7 +104,7 @@ SM_INLINE PyObject *sm_starting_yield(const sm_starts_receiver *to, PyObject *co
 }
 
 SM_INLINE PyObject *sm_starting_call(const sm_starts_receiver *to, PyObject *const *args) {
-    SM_CORE_GUARD;
+    SM_EVENT_GUARD;
     PyObject *callable = sm_unbound(args[2]);
     const void *method = sm_c_function(callable, callable != args[2] || args[3] != sm_monitoring_missing);
     if (method == NULL) { /* as in sm_monitoring_call() */
@@ -126,7 +126,7 @@ SM_INLINE PyObject *sm_starting_call(const sm_starts_receiver *to, PyObject *con
 }
 
 SM_INLINE PyObject *sm_starting_c_leave(const sm_starts_receiver *to, PyObject *const *args, sm_leaving how) {
-    SM_CORE_GUARD;
+    SM_EVENT_GUARD;
     PyObject *callable = sm_unbound(args[2]);
     const void *method = sm_c_function(callable, callable != args[2] || args[3] != sm_monitoring_missing);
     sm_thread *thread;
