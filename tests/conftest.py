@@ -18,6 +18,7 @@ BESIDE = [
 ]  # fmt: skip
 sys.path[:0] = [str(TESTS / folder) for folder in ["common", *BESIDE]]
 
+from browser import browser  # noqa: E402, F401
 from recording_itself import run  # noqa: E402, F401
 from same import Lab  # noqa: E402
 

@@ -5,7 +5,7 @@ import time
 from types import SimpleNamespace
 
 import pytest
-from browser import MILLISECONDS, drag_over_all, page, started
+from browser import MILLISECONDS, drag_over_all, page
 from browsers import violations
 
 import seismo
@@ -28,12 +28,6 @@ def outer():
 
 def fails():
     raise OSError(HOSTILE)
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with started() as it:
-        yield it
 
 
 @pytest.fixture(scope="module")
@@ -135,16 +129,13 @@ def test_a_chosen_call_shows_its_source_and_stays_in_sight(browser, address):
 
 def test_a_key_waits_for_the_calls_it_is_about(browser, address):
     """Whoever is quicker than the server need not press Enter again."""
-    slow = """const asked = window.fetch;
-      window.fetch = async (url, ...rest) => {
-        if (String(url).includes("/rows?")) await new Promise(done => setTimeout(done, 500));
-        return asked(url, ...rest);
-      };"""
     with page(browser) as view:
-        view.add_init_script(slow)
+        view.route("**/rows?*", lambda route: None)
         view.goto(address)
         view.locator(".canvas[aria-busy=true]").wait_for()
         view.keyboard.press("Enter")
+        assert view.locator(".panel").count() == 0
+        view.unroute("**/rows?*")  # what was asked for comes now
         view.locator(".panel h2").wait_for()
 
 
@@ -292,7 +283,6 @@ def test_hostile_names_are_text(browser, address):
         view.goto(address)
         drawn(view)
         assert view.locator("img").count() == 0
-        view.on("dialog", lambda dialog: pytest.fail(dialog.message))
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
