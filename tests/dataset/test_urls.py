@@ -60,7 +60,13 @@ def store():
     Failing.uploads, Failing.downloads, Failing.listings = "", "", False
 
 
-@pytest.fixture(params=["memory://bucket/ds", "failing://bucket/ds", "file://", ""])
+@pytest.fixture(
+    params=[
+        "failing://bucket/ds",
+        "",
+        *(pytest.param(url, marks=pytest.mark.matrix) for url in ("memory://bucket/ds", "file://")),
+    ]
+)
 def place(request, tmp_path, store):
     """Where a dataset is: URLs, and a folder."""
     fsspec.filesystem("memory").store.clear()
@@ -126,7 +132,9 @@ def test_a_sum_at_a_url(make, store, seismo):
 FILES = ["functions/", "paths/", "calls_by_function", "calls_by_path", "processes", "threads", "recordings.parquet"]
 
 
-@pytest.mark.parametrize("file", FILES)
+@pytest.mark.parametrize(
+    "file", [pytest.param(name, marks=[pytest.mark.matrix] * (name not in (FILES[0], FILES[-1]))) for name in FILES]
+)
 def test_an_upload_that_fails_half_way(make, store, tmp_path, seismo, file):
     """The recordings before it count, and so does it once it is appended again; half of it never does."""
     for seed in range(3):
