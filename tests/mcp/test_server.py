@@ -8,12 +8,10 @@ import sys
 
 import children
 import pytest
-from mcp import Client, ClientSession, StdioServerParameters, stdio_client
 from objects_made import told
 
 from seismo import formats
 from seismo.coverage import read_source
-from seismo.mcp.server import make
 from seismo.model import Builder
 from seismo.query import TABLES
 
@@ -52,6 +50,9 @@ async def answers(session, calls):
 
 def ask(root, *calls, allow_run=False):
     """(is it an error, what is answered) of each call of a tool, and the names of the tools."""
+    from mcp import Client  # which takes a second to import: not for each who collects the tests
+
+    from seismo.mcp.server import make
 
     async def talk():
         async with Client(make(str(root), allow_run)) as client:
@@ -62,6 +63,7 @@ def ask(root, *calls, allow_run=False):
 
 def ask_apart(root, *calls, options=()):
     """The same of a server that is a process of its own."""
+    from mcp import ClientSession, StdioServerParameters, stdio_client
 
     async def talk():
         words = ["-m", "seismo", "mcp", "--root", str(root), *options]
