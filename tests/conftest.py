@@ -1,12 +1,13 @@
 """What holds for all tests: the folders that they import from, the fixtures that several of them use."""
 
 import gc
+import os
 import signal
 import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis.strategies import none
 
 TESTS = Path(__file__).parent
@@ -18,6 +19,7 @@ BESIDE = [
 ]  # fmt: skip
 sys.path[:0] = [str(TESTS / folder) for folder in ["common", *BESIDE]]
 
+from browser import browser  # noqa: E402, F401
 from recording_itself import run  # noqa: E402, F401
 from same import Lab  # noqa: E402
 
@@ -34,6 +36,15 @@ def pytest_collection_modifyitems(items):
             first = firsts.setdefault(item.function, item.callspec.params)
             if sum(value != first[name] for name, value in item.callspec.params.items()) > 1:
                 item.add_marker("matrix")
+    if "CI" not in os.environ:
+        fewer_examples({item.function for item in items if hasattr(item, "function")})
+
+
+def fewer_examples(functions):
+    """Take a third of Hypothesis' examples: others each time, while CI takes all of them, always the same."""
+    for function in functions:
+        if own := getattr(function, "_hypothesis_internal_use_settings", None):
+            function._hypothesis_internal_use_settings = settings(own, max_examples=-(-own.max_examples // 3))
 
 
 def pytest_collection_finish():

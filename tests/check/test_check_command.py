@@ -356,6 +356,7 @@ def test_sizes_say_what_became_worse_than_linear(project):
     assert re.search(r"app:clean: quadratic, was linear; (calls|lines) .* for 20, 40, 80", done.stdout)
 
 
+@pytest.mark.matrix
 def test_sizes_alone_say_how_a_program_grows(project):
     done = check(project, "--no-objects", "--sizes", "n=20,40,80", "run.py", "{n}")
     assert done.returncode == 0
@@ -422,6 +423,7 @@ def test_processes_that_still_run_at_the_end_are_told_and_left_out(project):
     assert counted["lines"] == Range(20, 20)
 
 
+@pytest.mark.matrix
 def test_benchmarks_of_pyperf_run_once_by_its_option(project):
     (project / "run.py").write_text(
         "import app, pyperf\nrunner = pyperf.Runner()\nrunner.bench_func('load', app.load, 40)\n"
@@ -433,6 +435,7 @@ def test_benchmarks_of_pyperf_run_once_by_its_option(project):
     assert counted["calls"] == Range(41, 41)
 
 
+@pytest.mark.matrix
 def test_lines_of_libraries_count_when_asked(project):
     (project / "run.py").write_text("import textwrap\ntextwrap.dedent('  a')\n")
     assert check(project, "--no-objects", "--lines", "all", "--update", "run.py").returncode == 0
@@ -448,6 +451,7 @@ def test_lines_of_libraries_count_when_asked(project):
     assert check(project, "--no-objects", "--lines", "all", "run.py").returncode == 0
 
 
+@pytest.mark.matrix
 def test_the_time_decides_when_asked(project):
     (project / "run.py").write_text("print(sum(range(10_000)))\n")
     commit(project)

@@ -6,6 +6,7 @@ import json
 import platform
 import sys
 
+import children
 import pytest
 
 from seismo.cli import doctor
@@ -13,17 +14,23 @@ from seismo.cli import doctor
 COUNTERS = {"x86_64": ["tsc"], "aarch64": ["cntvct"]}
 
 
-def test_text(lab):
-    ended = lab.run(["-m", "seismo", "doctor"])
-    assert (ended.status, ended.err) == (0, "")
+@pytest.fixture(scope="module")
+def facts():
+    """What it says as JSON."""
+    return json.loads(children.seismo("doctor", "--json").stdout)
+
+
+def test_text():
+    ended = children.seismo("doctor")
+    assert ended.stderr == ""
     for word in ("Interpreter", "Sources of events", "chosen", "sys.setprofile", "Clock", "Start-up", "Known bugs"):
-        assert word in ended.out
-    assert max(map(len, ended.out.splitlines())) <= 80
+        assert word in ended.stdout
+    assert max(map(len, ended.stdout.splitlines())) <= 80
+    (line,) = [line for line in ended.stdout.splitlines() if line.startswith("  seismo cover ")]
+    assert ("tool id 5" in line) == (sys.version_info >= (3, 12))
 
 
-def test_json(lab):
-    ended = lab.run(["-m", "seismo", "doctor", "--json"])
-    facts = json.loads(ended.out)
+def test_json(facts):
     assert facts["interpreter"]["version"].split(".")[:2] == [str(part) for part in sys.version_info[:2]]
     (chosen,) = (source for source in facts["sources"] if source["chosen"])
     assert chosen["name"] == ("starts" if sys.version_info >= (3, 12) else "evalframe")
@@ -101,15 +108,8 @@ def test_bugs_by_version(version, there, not_there):
     assert not not_there & found
 
 
-def test_what_coverage_would_take(lab):
-    ended = lab.run(["-m", "seismo", "doctor"])
-    (line,) = [line for line in ended.out.splitlines() if line.startswith("  seismo cover ")]
-    assert ("tool id 5" in line) == (sys.version_info >= (3, 12))
-
-
-def test_what_objects_would_take(lab):
-    ended = lab.run(["-m", "seismo", "doctor", "--json"])
-    objects = json.loads(ended.out)["hooks"]["objects"]
+def test_what_objects_would_take(facts):
+    objects = facts["hooks"]["objects"]
     if sys.version_info >= (3, 13, 3):
         assert objects == "would use the reference tracer"
     else:

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import re
+import venv
 from pathlib import Path
 
 import children
@@ -120,7 +121,7 @@ def test_without_duckdb_the_command_that_installs_it_is_given(seismo, recording,
 def test_the_command_is_of_the_tool_that_installed_seismo(recording, tmp_path, receipt, origin, command):
     """A folder as the tool leaves it: an environment without pip, the tool's receipt, and seismo's metadata."""
     place = tmp_path / "place"
-    children.python("-m", "venv", "--without-pip", place)
+    venv.create(place, symlinks=True)
     packages = next(place.glob("lib/python*/site-packages"))
     (packages / "seismo").symlink_to(Path(errors.__file__).parent)
     about = packages / "seismo-0.1.0.dist-info"

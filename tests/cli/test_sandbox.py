@@ -89,6 +89,7 @@ def test_doctor(answer, tmp_path):
     assert ("a filter of system calls (seccomp)" in text) == (refused or "unknown:" in text)
 
 
+@pytest.mark.crossed
 @pytest.mark.parametrize("answer", ANSWERS)
 @pytest.mark.parametrize("verb", KINDS)
 def test_recording(answer, verb, tmp_path):

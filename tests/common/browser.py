@@ -38,21 +38,47 @@ def started() -> Iterator[Any]:
     with api.sync_playwright() as play:
         browser = play.chromium.launch(executable_path=path, args=options)
         yield browser
+        IDLE.clear()
         browser.close()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """One browser for the tests of a file."""
+    with started() as it:
+        yield it
+
+
+# Pages of tests that have ended, by their options: to open one takes a second of the processor, to reuse it a fifth.
+IDLE: dict[str, Any] = {}
 
 
 @contextlib.contextmanager
 def page(browser: Any, **options: Any) -> Iterator[Any]:
-    """Yield a page; any error in it fails the test. Options are those of a browser context."""
-    context = browser.new_context(**options)
-    context.set_default_timeout(MILLISECONDS)
-    made = context.new_page()
+    """Yield a page; any error or dialog in it fails the test. Options are those of a browser context."""
+    key = repr(sorted(options.items()))
+    made = IDLE.pop(key, None)
+    if made is None:
+        context = browser.new_context(**options)
+        context.set_default_timeout(MILLISECONDS)
+        made = context.new_page()
     complaints: list[str] = []
-    made.on("console", lambda message: message.type == "error" and complaints.append(message.text))
-    made.on("pageerror", lambda error: complaints.append(str(error)))
+    listeners = {
+        "console": lambda message: message.type == "error" and complaints.append(message.text),
+        "pageerror": lambda error: complaints.append(str(error)),
+        "dialog": lambda dialog: (complaints.append(dialog.message), dialog.dismiss()),
+    }
+    for event, listener in listeners.items():
+        made.on(event, listener)
     yield made
     assert not complaints, complaints
-    context.close()
+    for event, listener in listeners.items():
+        made.remove_listener(event, listener)
+    made.mouse.move(0, 0)
+    made.goto("about:blank")
+    if "viewport" in options:
+        made.set_viewport_size(options["viewport"])
+    IDLE[key] = made
 
 
 def drag_over_all(view: Any) -> None:

@@ -107,12 +107,16 @@ def seismo(
 
 
 def reading(
-    *words: object, status: int | None = 0, cwd: str | Path = ".", **variables: str
+    *words: object, status: int | None = 0, cwd: str | Path = ".", merged: bool = False, **variables: str
 ) -> subprocess.CompletedProcess[str]:
-    """Run `seismo WORDS` in this process. Return the finished process that it would be."""
+    """Run `seismo WORDS` in this process. Return the finished process that it would be.
+
+    With `merged`, stdout has what is written to stderr as well.
+    """
     from seismo.cli.main import main
 
     out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", "surrogateescape", write_through=True) for _ in range(2))
+    err = out if merged else err
     with (
         contextlib.chdir(cwd),
         patch.dict(os.environ, {**environment(), **variables}, clear=True),

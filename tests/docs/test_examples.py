@@ -13,12 +13,14 @@ A page is one story: its examples run one after the other in one empty folder. F
 import importlib.util
 import os
 import re
+import shlex
 import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from children import READING, reading
 from paths import ROOT
 
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")])
@@ -26,6 +28,10 @@ PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").r
 SHOWN = {"", "text", "c", "json", "toml", "diff", "yaml", "sql"}
 # Commands of the repository itself: .ci/run runs them (test_make_targets_exist looks that they are there).
 RUN_ELSEWHERE = re.compile(r"git clone |cd seismo$|make\b|pip install |python3 -m venv |\.ci/run")
+# What only a shell reads, outside of quotes.
+QUOTED = re.compile(r"'[^']*'|\"[^\"$`]*\"")
+SHELL = re.compile(r"[|&;<>$`*?\n]")
+SHOWN_AS = {"COLUMNS": "80", "NO_COLOR": "1"}
 
 FENCE = re.compile(r"^(?P<indent> *)```(?P<info>[^\n`]*)\n(?P<body>.*?)^(?P=indent)```$", re.MULTILINE | re.DOTALL)
 
@@ -89,8 +95,7 @@ class Story:
         self.environment = {
             **{name: value for name, value in os.environ.items() if not name.startswith(("PYTEST", "COV"))},
             "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
-            "COLUMNS": "80",
-            "NO_COLOR": "1",
+            **SHOWN_AS,
         }
 
     def run(self, command: list[str], where: str) -> str:
@@ -108,13 +113,22 @@ class Story:
         assert done.returncode == 0, f"{where} ended with {done.returncode} and printed:\n{printed}"
         return printed
 
+    def command(self, command: str, where: str) -> str:
+        """Run a line of the shell; in this process, what only reads and needs nothing of a shell."""
+        name, verb, *words = [*shlex.split(command), ""]
+        if name != "seismo" or verb not in READING or SHELL.search(QUOTED.sub("", command)):
+            return self.run(["sh", "-c", command], where)
+        done = reading(verb, *words[:-1], status=None, cwd=self.folder, merged=True, **SHOWN_AS)
+        assert done.returncode == 0, f"{where} ended with {done.returncode} and printed:\n{done.stdout}"
+        return done.stdout
+
     def tell(self, block: Block) -> None:
         where = f"{self.page.relative_to(ROOT)}:{block.line}"
         if block.language == "console":
             for command, expected in commands(block.body):
                 if RUN_ELSEWHERE.match(command):
                     continue
-                printed = self.run(["sh", "-c", command], f"{where} $ {command}")
+                printed = self.command(command, f"{where} $ {command}")
                 assert not expected or matches(expected, printed), f"{where} $ {command} printed:\n{printed}"
         elif block.language == "python" and "file" in block.options:
             path = self.folder / block.options["file"]

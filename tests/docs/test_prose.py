@@ -11,8 +11,14 @@ from paths import ROOT
 
 PAGES = sorted(path for folder in (ROOT, ROOT / "docs") for path in folder.glob("*.md"))
 SOURCES = sorted((ROOT / "src").rglob("*.py"))
+NATIVE = sorted(path for path in (ROOT / "native").rglob("*.[ch]") if "vendor" not in path.parts)
 FENCE = re.compile(r"^(?P<indent> *)```.*?^(?P=indent)```$", re.MULTILINE | re.DOTALL)
 HARD_WORDS = re.compile(r"\b(told|tells|said|heard|untold|anew|apart|whoever|thereof)\b", re.IGNORECASE)
+# The comments of a C file. Strings and characters are matched first, since they may contain the marks of a comment.
+TOKEN = re.compile(r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|/\*(?P<block>.*?)\*/|//(?P<line>[^\n]*)', re.DOTALL)
+STAR = re.compile(r"^[ \t]*\*(?=\s|$)", re.MULTILINE)
+# Names in the code may have these words: in backquotes, called or subscripted, or after a dot or an arrow.
+IDENTIFIER = re.compile(r"`[^`]*`|(?:\.|->)[a-z]\w*|\w+(?=[(\[])")
 INDIRECT = re.compile(r"(What|Whether|How)\b")
 MOST_WORDS = 35
 # Where a sentence ends: at its punctuation, or where the next item, heading or paragraph begins.
@@ -60,6 +66,12 @@ def hard_prose(source: str) -> list[str]:
     return found
 
 
+def hard_comments(code: str) -> list[str]:
+    """Return the hard words and the long sentences of the comments of a C file."""
+    texts = (STAR.sub("", found["block"] or found["line"] or "") for found in TOKEN.finditer(code))
+    return [hard for text in texts for hard in HARD_WORDS.findall(IDENTIFIER.sub("name", text)) + long_sentences(text)]
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_pages_are_plain(page):
     text = page.read_text(encoding="utf-8")
@@ -67,9 +79,10 @@ def test_pages_are_plain(page):
     assert long_sentences(text) == []
 
 
-def test_sources_are_plain():
-    found = {path.relative_to(ROOT).as_posix(): hard_prose(path.read_text(encoding="utf-8")) for path in SOURCES}
-    assert {path: hard for path, hard in found.items() if hard} == {}
+@pytest.mark.parametrize(("paths", "hard"), [(SOURCES, hard_prose), (NATIVE, hard_comments)], ids=["python", "c"])
+def test_sources_are_plain(paths, hard):
+    found = {path.relative_to(ROOT).as_posix(): hard(path.read_text(encoding="utf-8")) for path in paths}
+    assert {path: faults for path, faults in found.items() if faults} == {}
 
 
 def test_long_sentences_are_found():
@@ -86,3 +99,23 @@ def test_hard_prose_is_found():
     assert hard_prose('told = "said"  # as it was said\n"""What is there."""\n') == ["What", "said"]
     assert hard_prose(f"# {long}\n# word.\n") == [f"{long}word."]
     assert hard_prose(f"one = 1  # {long}\n# {long}\ntwo = 2  # {long}\n") == []
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        ("/* Whoever\n * is told. */", ["Whoever", "told"]),
+        ("int x; // heard\n", ["heard"]),
+        ("/* Set `told`, told[i], told(), of->untold and of.apart. */", []),
+        ('char *told = "/* told */"; char quote = \'"\'; /* plain */', []),
+    ],
+)
+def test_hard_words_are_found_in_comments_of_c_only(code, words):
+    assert hard_comments(code) == words
+
+
+def test_long_sentences_of_c_are_found():
+    """Paragraphs, items of a list and parts of a sentence count by themselves."""
+    short = "word " * MOST_WORDS
+    assert hard_comments(f"/* {short}\n * word. */") == [f"{short}word."]
+    assert hard_comments(f"/* {short}\n *\n * - {short}\n * - word: {short}*/") == []

@@ -85,7 +85,10 @@ def test_a_stack_of_a_million_frames(tmp_path):
     assert limited(READ, path, megabytes=1500) == ["1000000", "2"]
 
 
-@pytest.mark.parametrize("content", [b"\0", b"2\0"], ids=["zeros", "empty strings"])
+@pytest.mark.parametrize(
+    "content",
+    [pytest.param(b"\0", id="zeros"), pytest.param(b"2\0", id="empty strings", marks=pytest.mark.matrix)],
+)
 def test_a_packed_bomb_is_refused_before_it_is_unpacked(tmp_path, content):
     path = tmp_path / "bomb.pb.gz"
     path.write_bytes(gzip.compress(content * (1 << 20) * (64 // len(content)), 9) * 8)

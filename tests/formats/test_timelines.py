@@ -14,74 +14,7 @@ from seismo.errors import FormatError
 from seismo.formats import chrome, perfetto, speedscope
 from seismo.formats.trace_tracks import flag_words
 
-google = pytest.importorskip("google.protobuf")
-
-OPTIONAL, REPEATED = 1, 3
-INT, BOOL, DOUBLE, TEXT, MESSAGE = 4, 8, 1, 9, 11  # uint64 ... of descriptor.proto
-# The part of perfetto's protos that is written: message -> field -> (number, type or message, repeated)
-PUBLIC = {
-    "Trace": {"packet": (1, "TracePacket", True)},
-    "TracePacket": {
-        "timestamp": (8, INT, False),
-        "trusted_packet_sequence_id": (10, INT, False),
-        "track_event": (11, "TrackEvent", False),
-        "interned_data": (12, "InternedData", False),
-        "sequence_flags": (13, INT, False),
-        "track_descriptor": (60, "TrackDescriptor", False),
-        "first_packet_on_sequence": (87, BOOL, False),
-    },
-    "TrackEvent": {
-        "debug_annotations": (4, "DebugAnnotation", True),
-        "type": (9, INT, False),
-        "name_iid": (10, INT, False),
-        "track_uuid": (11, INT, False),
-        "name": (23, TEXT, False),
-        "source_location_iid": (34, INT, False),
-        "double_counter_value": (44, DOUBLE, False),
-    },
-    "DebugAnnotation": {"name_iid": (1, INT, False), "uint_value": (3, INT, False), "string_value": (6, TEXT, False)},
-    "InternedData": {
-        "event_names": (2, "Name", True),
-        "debug_annotation_names": (3, "Name", True),
-        "source_locations": (4, "Place", True),
-    },
-    "Name": {"iid": (1, INT, False), "name": (2, TEXT, False)},
-    "Place": {"iid": (1, INT, False), "file_name": (2, TEXT, False), "line_number": (4, INT, False)},
-    "TrackDescriptor": {
-        "uuid": (1, INT, False),
-        "name": (2, TEXT, False),
-        "process": (3, "Process", False),
-        "thread": (4, "Thread", False),
-        "parent_uuid": (5, INT, False),
-        "counter": (8, "Counter", False),
-    },
-    "Process": {"pid": (1, INT, False), "process_name": (6, TEXT, False)},
-    "Thread": {"pid": (1, INT, False), "tid": (2, INT, False), "thread_name": (5, TEXT, False)},
-    "Counter": {},
-}
-
-
-def trace_class():
-    """perfetto's own message where its package is there, else one of the public numbers above."""
-    try:
-        from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import Trace
-    except ImportError:
-        pass
-    else:
-        return Trace
-    from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
-
-    file = descriptor_pb2.FileDescriptorProto(name="seismo_test_trace.proto", package="t", syntax="proto2")
-    for message, fields in PUBLIC.items():
-        made = file.message_type.add(name=message)
-        for field, (number, of, repeated) in fields.items():
-            one = made.field.add(name=field, number=number, label=REPEATED if repeated else OPTIONAL)
-            one.type = MESSAGE if isinstance(of, str) else of
-            if isinstance(of, str):
-                one.type_name = f".t.{of}"
-    pool = descriptor_pool.DescriptorPool()
-    pool.Add(file)
-    return message_factory.GetMessageClass(pool.FindMessageTypeByName("t.Trace"))
+messages = pytest.importorskip("perfetto.protos.perfetto.trace.perfetto_trace_pb2", reason="perfetto is not installed")
 
 
 def recording(seed=3, **settings):
@@ -107,7 +40,7 @@ def slices(packets):
 @pytest.mark.parametrize("seed", range(8))
 def test_perfetto_holds_every_call_as_it_nested(seed):
     made = recording(seed)
-    trace = trace_class()()
+    trace = messages.Trace()
     trace.ParseFromString(written(perfetto.FORMAT, made))
     assert {packet.trusted_packet_sequence_id for packet in trace.packet} <= {1}
     names = {n.iid: n.name for packet in trace.packet for n in packet.interned_data.event_names}
@@ -151,7 +84,7 @@ def test_perfetto_has_what_the_program_said():
     p.mark()
     p.end()
     made = journal_made.recording(tree, [p], 1)
-    trace = trace_class()()
+    trace = messages.Trace()
     trace.ParseFromString(written(perfetto.FORMAT, made))
     events = [packet.track_event for packet in trace.packet if packet.HasField("track_event")]
     assert [event.name for event in events if event.type == 3] == ["here"]

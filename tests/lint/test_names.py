@@ -35,7 +35,10 @@ def test_files_name_public_things_only():
         path = ROOT / name
         if not path.is_file() or name.startswith("native/vendor/"):
             continue
-        for number, line in enumerate(path.read_bytes().decode(errors="replace").splitlines(), 1):
+        text = path.read_bytes().decode(errors="replace")
+        if not (PRIVATE.search(text) or TOOL.search(text)):
+            continue  # line by line takes ten times as long
+        for number, line in enumerate(text.splitlines(), 1):
             if PRIVATE.search(line) or (TOOL.search(line) and name not in MAY_NAME_THE_TOOL):
                 found.append(f"{name}:{number}: {line.strip()[:120]}")
     assert found == []

@@ -243,6 +243,7 @@ def test_growth_over_the_sizes_of_a_parametrized_test(project):
     assert (suite.get("failures"), suite.get("tests")) == ("3", "4")
 
 
+@pytest.mark.matrix
 def test_a_baseline_of_other_versions_is_compared_when_asked(project, kept):
     (project.folder / "seismo-check-tests.txt").write_text(re.sub(r"(?m)^python .*", "python 3.9.1", kept[0]))
     status, said = project.run("--seismo-check", "--seismo-no-objects")
@@ -305,6 +306,7 @@ def test_failing_tests_are_compared_with_nothing(project):
     assert not (project.folder / "seismo-check-tests.txt").exists()
 
 
+@pytest.mark.matrix
 def test_tests_that_need_their_order_are_left_out(project):
     """In a strict configuration without plugins that others take for granted."""
     strict = "[pytest]\naddopts = --strict-config -p no:cacheprovider -p no:junitxml\n"
@@ -317,6 +319,7 @@ def test_tests_that_need_their_order_are_left_out(project):
     assert "test_app.py::test_a" in project.kept.tests
 
 
+@pytest.mark.matrix
 def test_some_of_the_tests_are_held_against_their_own_limits(checked):
     project = checked
     status, said = project.run("--seismo-check", "-k", "block")
@@ -353,6 +356,7 @@ def test_children():
 """
 
 
+@pytest.mark.matrix
 def test_processes_of_tests_are_told_of_since_they_are_not_counted(project, kept):
     assert "tests started" not in kept[1]
     project.write(test_app=TESTS + STARTING)
@@ -389,6 +393,7 @@ def test_pedantic(benchmark):
 """
 
 
+@pytest.mark.matrix
 def test_benchmarks_run_once(project):
     project.write(test_app=BENCHMARKS)
     status, said = project.run(

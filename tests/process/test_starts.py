@@ -74,7 +74,7 @@ def test_switches(lab, switches):
     lab.write("x.py", PROGRAM)
     lab.write("launcher", f"import sys\nsys.path.append({str(SOURCE)!r})\nfrom seismo.cli.main import main\nmain()\n")
     bare = lab.bare("x.py", flags=switches)
-    for verb in (["profile", "-q"], ["trace", "-q"], ["cover", "-q"]):
+    for verb in (["trace", "-q"], ["cover", "-q"]):
         recorded = lab.run(["launcher", *verb, "-o", "r.seismo", "x.py"], flags=switches)
         assert (recorded.out, recorded.err, recorded.status) == (bare.out, bare.err, 0)
         assert lab.open().problems == []

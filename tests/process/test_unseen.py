@@ -234,6 +234,8 @@ def test_the_launcher_is_in_no_recording(lab, way):
     )
     recording = lab.folder / "work/r.seismo"
     for name, words in VERBS.items():
+        if way != "relative" and name != "profile all":
+            continue  # each way says by itself where its file is; all verbs ask the same function of it
         for args in ([], ["exit"]) if name == "profile all" else ([],):
             ended = lab.run([*command, *words, "a.py", *args], cwd=lab.folder / "work")
             assert (ended.out, ended.err, ended.status) == ("1\n", "", 0)
@@ -264,7 +266,7 @@ def test_threads_and_handlers_after_the_end_are_recorded(lab):
         assert names.get("exit", 0) == len(words)
 
 
-def test_pytest_warns_of_nothing(lab, verb):
+def test_pytest_warns_of_nothing(lab):
     """An installed seismo is one of pytest's plugins, whose modules it would rewrite: it is imported already."""
     metadata = "Metadata-Version: 2.1\nName: seismo\nVersion: 99\n"
     lab.write("site/seismo-99.dist-info/METADATA", metadata)
@@ -274,7 +276,7 @@ def test_pytest_warns_of_nothing(lab, verb):
     lab.write("work/pytest.ini", "[pytest]\nfilterwarnings = error\n")
     lab.write("work/test_a.py", "def test(): pass\n")
     words = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "-o", "console_output_style=classic"]
-    ended = lab.run([*verb, *words], cwd=lab.folder / "work")
+    ended = lab.run(["-m", "seismo", *VERBS["cover"], *words], cwd=lab.folder / "work")
     assert "1 passed in" in ended.out
     assert "warning" not in ended.out + ended.err
     assert ended.status == 0

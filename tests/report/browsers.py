@@ -1,35 +1,37 @@
 """Pages of recordings in a browser (tests/common/browser.py): what they draw, and what every one of them must keep."""
 
+import contextlib
 import time
 
 import pytest
-from browser import MILLISECONDS
+from browser import MILLISECONDS, page
 from paths import ROOT
 
 AXE = ROOT / "web/node_modules/axe-core/axe.min.js"
 
 
 class Shown:
-    """A page that is open, with what went wrong in it."""
+    """A page that is open."""
 
     def __init__(self, browser, path, *, size=(1280, 720), scheme="light", calm=True, wait=True):
-        self.context = browser.new_context(
-            viewport={"width": size[0], "height": size[1]},
-            color_scheme=scheme,
-            reduced_motion="reduce" if calm else "no-preference",
+        self.stack = contextlib.ExitStack()
+        self.page = self.stack.enter_context(
+            page(
+                browser,
+                viewport={"width": size[0], "height": size[1]},
+                color_scheme=scheme,
+                reduced_motion="reduce" if calm else "no-preference",
+            )
         )
-        self.page = self.context.new_page()
-        self.page.set_default_timeout(MILLISECONDS)
-        self.wrong = []
         self.asked = []
-        self.page.on("pageerror", lambda error: self.wrong.append(str(error)))
-        self.page.on("console", lambda message: self.wrong.append(message.text) if message.type == "error" else None)
-        self.page.on("dialog", lambda dialog: (self.wrong.append(dialog.message), dialog.dismiss()))
-        self.page.on("request", lambda request: self.asked.append(request.url))
+        self.page.on("request", self._request)
         self.page.goto(path.resolve().as_uri())
         if wait:
             self.page.wait_for_selector("html[data-drawn]", state="attached")
             self.settle()
+
+    def _request(self, request):
+        self.asked.append(request.url)
 
     def settle(self):
         """Waits until what was asked for is drawn."""
@@ -66,8 +68,8 @@ class Shown:
 
     def close(self):
         """Ends it, and holds it to what every page must keep."""
-        self.context.close()
-        assert self.wrong == []
+        self.page.remove_listener("request", self._request)
+        self.stack.close()
         assert len(self.asked) == 1, "a page asks for nothing but itself"
 
 

@@ -1,11 +1,12 @@
 """The viewer in a real browser: what it draws, and that it can be used by mouse and by keyboard alone."""
 
+import contextlib
 import threading
 import time
 from types import SimpleNamespace
 
 import pytest
-from browser import MILLISECONDS, drag_over_all, page, started
+from browser import MILLISECONDS, drag_over_all, page
 from browsers import violations
 
 import seismo
@@ -30,10 +31,17 @@ def fails():
     raise OSError(HOSTILE)
 
 
-@pytest.fixture(scope="module")
-def browser():
-    with started() as it:
-        yield it
+@contextlib.contextmanager
+def served(folder):
+    """The address of a server of the recordings in a folder."""
+    server = Server(Routes([ServedRecording(str(path), seismo.open(path)) for path in sorted(folder.iterdir())]))
+    thread = threading.Thread(target=server.serve)
+    thread.start()
+    try:
+        yield server.url
+    finally:
+        server.close()
+        thread.join()
 
 
 @pytest.fixture(scope="module")
@@ -53,12 +61,8 @@ def address(tmp_path_factory):
     with seismo.trace() as t:
         outer()
     t.save(folder / "b.seismo")
-    server = Server(Routes([ServedRecording(str(path), seismo.open(path)) for path in sorted(folder.iterdir())]))
-    thread = threading.Thread(target=server.serve)
-    thread.start()
-    yield server.url
-    server.close()
-    thread.join()
+    with served(folder) as url:
+        yield url
 
 
 def drawn(view):
@@ -135,30 +139,14 @@ def test_a_chosen_call_shows_its_source_and_stays_in_sight(browser, address):
 
 def test_a_key_waits_for_the_calls_it_is_about(browser, address):
     """Whoever is quicker than the server need not press Enter again."""
-    slow = """const asked = window.fetch;
-      window.fetch = async (url, ...rest) => {
-        if (String(url).includes("/rows?")) await new Promise(done => setTimeout(done, 500));
-        return asked(url, ...rest);
-      };"""
     with page(browser) as view:
-        view.add_init_script(slow)
+        view.route("**/rows?*", lambda route: None)
         view.goto(address)
         view.locator(".canvas[aria-busy=true]").wait_for()
         view.keyboard.press("Enter")
+        assert view.locator(".panel").count() == 0
+        view.unroute("**/rows?*")  # what was asked for comes now
         view.locator(".panel h2").wait_for()
-
-
-def test_a_range_has_the_functions_that_the_recording_has(browser, address):
-    with page(browser, viewport={"width": 1280, "height": 720}) as view:
-        view.goto(address)
-        drawn(view)
-        drag_over_all(view)
-        row = view.locator(".panel tr", has=view.locator("td.name", has_text=":inner"))
-        row.wait_for()
-        assert row.locator("td").nth(3).inner_text() == "6,000"
-        view.get_by_role("button", name="Flame graph of this stretch").click()
-        frame = view.frame_locator("iframe")
-        frame.locator(".functions").wait_for()
 
 
 def test_wheel_drag_and_minimap(browser, address):
@@ -246,33 +234,26 @@ def test_what_the_program_said_is_told(browser, tmp_path):
             outer()
             time.sleep(0.05)  # wide enough for the pointer
     t.save(tmp_path / "a.seismo")
-    server = Server(Routes([ServedRecording(str(tmp_path / "a.seismo"), seismo.open(tmp_path / "a.seismo"))]))
-    thread = threading.Thread(target=server.serve)
-    thread.start()
-    try:
-        with page(browser, viewport={"width": 1280, "height": 720}) as view:
-            view.goto(server.url)
-            drawn(view)
-            status = view.locator(".tools [role=status]")
-            for _ in range(100):  # marks come after the calls
-                view.keyboard.press("m")
-                if "half way" in status.inner_text():
-                    break
-                view.wait_for_timeout(100)
-            assert "rows=17" in status.inner_text()
-            view.keyboard.press("f")
-            box = view.locator(".canvas canvas").bounding_box()
-            told = set()
-            for x in range(0, 1280, 3):
-                view.mouse.move(box["x"] + x, box["y"] + 30 + 20)
-                tip = view.locator(".tip")
-                if tip.count():
-                    told.add(tip.inner_text())
-            assert any("half way" in text and "rows=17" in text for text in told)
-            assert any("the rest" in text and "part=2" in text for text in told)
-    finally:
-        server.close()
-        thread.join()
+    with served(tmp_path) as url, page(browser, viewport={"width": 1280, "height": 720}) as view:
+        view.goto(url)
+        drawn(view)
+        status = view.locator(".tools [role=status]")
+        for _ in range(100):  # marks come after the calls
+            view.keyboard.press("m")
+            if "half way" in status.inner_text():
+                break
+            view.wait_for_timeout(100)
+        assert "rows=17" in status.inner_text()
+        view.keyboard.press("f")
+        box = view.locator(".canvas canvas").bounding_box()
+        told = set()
+        for x in range(0, 1280, 3):
+            view.mouse.move(box["x"] + x, box["y"] + 30 + 20)
+            tip = view.locator(".tip")
+            if tip.count():
+                told.add(tip.inner_text())
+        assert any("half way" in text and "rows=17" in text for text in told)
+        assert any("the rest" in text and "part=2" in text for text in told)
 
 
 def test_two_traces_side_by_side(browser, address):
@@ -286,32 +267,27 @@ def test_two_traces_side_by_side(browser, address):
         drawn(view)
 
 
-def test_hostile_names_are_text(browser, address):
-    """What the program named is drawn or in text nodes: no element comes of it."""
-    with page(browser) as view:
-        view.goto(address)
-        drawn(view)
-        assert view.locator("img").count() == 0
-        view.on("dialog", lambda dialog: pytest.fail(dialog.message))
-
-
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [400, 1280])
 def test_it_fits_narrow_and_dark_windows(browser, address, width, scheme):
     with page(browser, viewport={"width": width, "height": 720}, color_scheme=scheme) as view:
         view.goto(address)
         drawn(view)
+        assert view.locator("img").count() == 0, "hostile names are drawn, or in text nodes"
         assert view.evaluate("document.documentElement.scrollWidth") <= width
         ground = view.evaluate("getComputedStyle(document.body).backgroundColor")
         assert (sum(map(int, ground[4:-1].split(","))) < 200) == (scheme == "dark")
 
 
-def test_a_stretch_has_its_flame_graph(browser, address):
-    """What is asked for is what comes: a flame graph, with no second timeline around it."""
+def test_a_stretch_has_its_functions_and_its_flame_graph(browser, address):
+    """The functions that the recording has, and a flame graph with no second timeline around it."""
     with page(browser, viewport={"width": 1280, "height": 720}) as view:
         view.goto(address)
         drawn(view)
         drag_over_all(view)
+        row = view.locator(".panel tr", has=view.locator("td.name", has_text=":inner"))
+        row.wait_for()
+        assert row.locator("td").nth(3).inner_text() == "6,000"
         view.get_by_role("button", name="Flame graph of this stretch").click()
         frame = view.frame_locator("main.report iframe")
         frame.locator(".flame canvas").wait_for()
@@ -329,36 +305,25 @@ def test_two_recordings_side_by_side(browser, tmp_path):
             for _ in range(rounds):
                 outer()
         p.save(tmp_path / f"{name}.seismo")
-    server = Server(Routes([ServedRecording(str(path), seismo.open(path)) for path in sorted(tmp_path.iterdir())]))
-    thread = threading.Thread(target=server.serve)
-    thread.start()
-    try:
-        with page(browser) as view:
-            view.goto(server.url)
-            view.get_by_label("beside").select_option(label="b.seismo")
-            view.frame_locator('iframe[title="Report of a.seismo"]').get_by_text("3,000").first.wait_for()
-            view.frame_locator('iframe[title="Report of b.seismo"]').get_by_text("6,000").first.wait_for()
-            view.get_by_role("button", name="Changes").click()
-            changes = view.frame_locator('iframe[title="Changes from a.seismo to b.seismo"]')
-            changes.get_by_text("+3,000").first.wait_for()
-    finally:
-        server.close()
-        thread.join()
+    with served(tmp_path) as url, page(browser) as view:
+        view.goto(url)
+        view.get_by_label("beside").select_option(label="b.seismo")
+        view.frame_locator('iframe[title="Report of a.seismo"]').get_by_text("3,000").first.wait_for()
+        view.frame_locator('iframe[title="Report of b.seismo"]').get_by_text("6,000").first.wait_for()
+        view.get_by_role("button", name="Changes").click()
+        changes = view.frame_locator('iframe[title="Changes from a.seismo to b.seismo"]')
+        changes.get_by_text("+3,000").first.wait_for()
 
 
 def test_a_server_that_is_gone_is_said(browser, tmp_path):
     with seismo.trace() as t:
         outer()
     t.save(tmp_path / "a.seismo")
-    server = Server(Routes([ServedRecording(str(tmp_path / "a.seismo"), seismo.open(tmp_path / "a.seismo"))]))
-    thread = threading.Thread(target=server.serve)
-    thread.start()
     context = browser.new_context()
     view = context.new_page()
-    view.goto(server.url)
-    drawn(view)
-    server.close()
-    thread.join()
+    with served(tmp_path) as url:
+        view.goto(url)
+        drawn(view)
     view.keyboard.press("/")
     view.keyboard.type("inner")
     view.keyboard.press("Enter")

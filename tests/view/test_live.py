@@ -5,7 +5,7 @@ import threading
 import time
 
 import pytest
-from browser import MILLISECONDS, page, started
+from browser import MILLISECONDS, page
 from children import SECONDS, environment, popen
 
 from seismo import model
@@ -66,13 +66,13 @@ def go_on(path):
     path.with_name("on").touch()
 
 
-def test_what_comes_later_is_shown(running):
+def test_what_comes_later_is_shown(running, browser):
     kind, path, recording = running
     server = Server(Routes([ServedRecording(str(path), recording, live=True)]))
     thread = threading.Thread(target=server.serve)
     thread.start()
     try:
-        with started() as browser, page(browser) as view:
+        with page(browser) as view:
             asked = []
             view.on("request", lambda request: asked.append(request.url))
             view.goto(server.url)

@@ -1,7 +1,7 @@
 """The timeline in the page of a trace: no server, the same calls."""
 
 import pytest
-from browser import drag_over_all, page, started
+from browser import drag_over_all, page
 from page_data import unpacked
 
 import seismo
@@ -64,11 +64,11 @@ def test_a_profile_has_no_timeline():
 
 
 @pytest.mark.browser
-def test_the_timeline_of_a_page_in_a_browser(trace, tmp_path):
+def test_the_timeline_of_a_page_in_a_browser(trace, browser, tmp_path):
     """It draws, is searched, and adds up a stretch, without a server."""
     path = tmp_path / "a.html"
     path.write_text(calls_page(trace))
-    with started() as browser, page(browser, viewport={"width": 1280, "height": 720}) as view:
+    with page(browser, viewport={"width": 1280, "height": 720}) as view:
         view.goto(path.as_uri())
         view.locator(".sight").wait_for()
         view.keyboard.press("/")

@@ -78,6 +78,7 @@ def test_lines_branches_and_contexts(covered, tmp_path, engine):
     parts = [covered(seed) for seed in range(4)]
     append(tmp_path / "ds", parts)
     found, whole = check_equal(tmp_path / "ds", engine, tmp_path), merge(parts)
+    assert found.kind == "coverage"
     for name in ("lines", "arcs", "branches", "sources", "contexts"):
         assert list(getattr(found, name)) == list(getattr(whole, name)), name
     assert set(found.context_rows()) == set(whole.context_rows())

@@ -14,6 +14,7 @@ import extensions
 import pytest
 from paths import ROOT
 
+pytestmark = pytest.mark.matrix  # the compiler takes ten seconds
 COMPILER = shutil.which("cc") or shutil.which("gcc")
 FLAGS = ["-std=c11", "-D_GNU_SOURCE", "-O1", "-g", "-fsanitize=thread", "-fno-pie", "-no-pie", "-pthread"]
 RACE = 66  # the exit status that ThreadSanitizer is told to end with

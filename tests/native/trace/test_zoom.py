@@ -68,6 +68,7 @@ def looped(calls, gap_at=None, unit=1.0, end=True):
     return tree, p, journal_made.recording(tree, [p], 4)
 
 
+@pytest.mark.crossed
 @pytest.mark.parametrize("gap_at", [None, 9000])
 @pytest.mark.parametrize("end", [True, False])
 def test_levels_of_levels_say_what_the_tokens_do(gap_at, end):

@@ -1,16 +1,9 @@
-"""Pages in a browser: one browser for the tests of a file, and what opens the page of a kind in it."""
+"""Pages in a browser: what opens the page of a kind."""
 
 import pytest
-from browser import started
 from browsers import Shown
 
 OF_SHOWN = ("size", "scheme", "calm", "wait")
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with started() as browser:
-        yield browser
 
 
 @pytest.fixture

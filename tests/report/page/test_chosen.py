@@ -3,8 +3,6 @@
 import threading
 
 import pytest
-from browser import started
-from browsers import Shown
 from page_data import data_of
 
 import seismo
@@ -187,16 +185,15 @@ def test_the_timeline_of_some_functions_and_threads(page):
 
 
 @pytest.mark.browser
-def test_what_is_shown_is_said_on_the_page(tmp_path):
-    made().save(tmp_path / "a.seismo")
-    out = tmp_path / "a.html"
-    assert main(["report", str(tmp_path / "a.seismo"), "--html", str(out), "--module", "app"]) == 0
-    with started() as browser:
-        shown = Shown(browser, out)
-        assert "only functions of modules app" in shown.text("header.facts summary")
-        assert shown.names() == {"all", "app:main", "app:work", NOT_SHOWN}
-        assert shown.page.locator("tbody tr").count() == 2
-        shown.page.fill("input[type=search]", "lib")
-        shown.settle()
-        assert "0 functions" in shown.text("#found")
-        shown.close()
+def test_what_is_shown_is_said_on_the_page(showing):
+    def write(path, recording):
+        recording.save(path.with_suffix(".seismo"))
+        assert main(["report", str(path.with_suffix(".seismo")), "--html", str(path), "--module", "app"]) == 0
+
+    shown = showing(write)(made())
+    assert "only functions of modules app" in shown.text("header.facts summary")
+    assert shown.names() == {"all", "app:main", "app:work", NOT_SHOWN}
+    assert shown.page.locator("tbody tr").count() == 2
+    shown.page.fill("input[type=search]", "lib")
+    shown.settle()
+    assert "0 functions" in shown.text("#found")

@@ -197,24 +197,6 @@ def test_types_that_die_take_their_names_along_to_the_recording():
     assert block.births.types()["type"]["died"] == 50
 
 
-def test_what_a_quiet_thread_makes_is_nobody_s_and_what_it_drops_is_dead():
-    with recorded() as block:
-        dropped = [Leaf() for _ in range(10)]
-        _core.objects_quiet(True)
-        hidden = [Leaf() for _ in range(100)]
-        dropped.clear()
-        _core.objects_quiet(True)
-        _core.objects_quiet(False)
-        more = [Leaf() for _ in range(100)]
-        more.clear()
-        _core.objects_quiet(False)
-        hidden.clear()
-        seen = [Leaf() for _ in range(5)]
-    leaf = block.births.types()["Leaf"]
-    assert (leaf["born"], leaf["died"], leaf["live"], leaf["before"]) == (15, 10, 5, 0)
-    del seen
-
-
 def test_nothing_is_born_in_an_empty_recording():
     with recorded():
         pass

@@ -170,20 +170,6 @@ def test_what_dies_while_quiet_has_died():
 
 
 @needs
-def test_an_empty_block_makes_nothing():
-    quiet = _core.objects_quiet
-    quiet(True)
-    start()
-    quiet(False)
-    quiet(True)
-    status = _core.status()
-    _core.stop()
-    quiet(False)
-    assert (status["births"], status["deaths"]) == (0, 0)
-    assert Births(_core.snapshot()).tables["objects"] == []
-
-
-@needs
 def test_quietly_called_functions_are_not_seen():
     with recorded() as block:
         _core.quietly(make, 5)
