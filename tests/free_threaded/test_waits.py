@@ -66,7 +66,7 @@ def report(tmp_path, program, verb, *options):
     first, _, rest = program.strip().partition("\n")
     (tmp_path / "it.py").write_text(f"{first}\n{THREADS}{rest}\n")
     children.seismo(verb, "-q", "-o", "it.seismo", "it.py", cwd=tmp_path)
-    if "stop" not in str(seismo.read(tmp_path / "it.seismo").processes[0].waits):
+    if "stop" not in str(seismo.open(tmp_path / "it.seismo").processes[0].waits):
         pytest.skip("the kernel does not tell what threads wait for")
     return children.seismo("report", "it.seismo", *options, cwd=tmp_path, COLUMNS="300").stdout.splitlines()
 

@@ -170,7 +170,7 @@ import _interpreters, sys, threading, time
 one = _interpreters.create(sys.argv[1])
 begun = "def leaf(): pass\\nfor _ in range(1000): leaf()"
 assert _interpreters.exec(one, begun) is None
-endless = "def busy(): pass\\nwhile True: busy()"
+endless = "def busy(): pass\\ndef forever():\\n    while True: busy()\\nforever()"
 threading.Thread(target=_interpreters.exec, args=(one, endless), daemon=True).start()
 time.sleep(0.3)
 """

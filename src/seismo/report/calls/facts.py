@@ -25,7 +25,7 @@ def opening(recording: Recording, idle: Idle, signs: Signs) -> str:
 def facts(recording: Recording, signs: Signs) -> Facts:
     """Return the duration, what held threads up, the waiting, and the number of calls, or of a watch's matches."""
     from seismo.model.idle_threads import without_idle
-    from seismo.report.calls.parallel import held_up
+    from seismo.report.calls.threads import held_up
 
     held = held_up(without_idle(recording)[0], signs)
     watch = is_watch(recording)

@@ -16,8 +16,8 @@ from seismo.report.calls.functions import (
 )
 from seismo.report.calls.imports import with_imports_as_one
 from seismo.report.calls.options import usual_times
-from seismo.report.calls.parallel import threads_at_once
 from seismo.report.calls.sources import block
+from seismo.report.calls.threads import threads_at_once
 from seismo.report.calls.tree import Branch, CallTree, Limits, Rest, open_tree, shown_items, tree_remarks, tree_title
 from seismo.report.facts import command_line, cpu_ns, header, is_watch, losses, thread_count, unended, wall_ns
 from seismo.report.function_names import is_compiled

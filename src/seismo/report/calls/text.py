@@ -16,8 +16,8 @@ from seismo.report.calls.callers_and_callees import find_functions, write_relati
 from seismo.report.calls.facts import opening
 from seismo.report.calls.functions import USUAL, FunctionCells, write_functions
 from seismo.report.calls.imports import with_imports_as_one
-from seismo.report.calls.parallel import held_up, threads_at_once
 from seismo.report.calls.story import Functions
+from seismo.report.calls.threads import held_up, threads_at_once
 from seismo.report.calls.tree import Limits, write_tree
 from seismo.report.calls.window import END, write_window
 from seismo.report.facts import HELD_UP, is_watch, thread_count, unended, write_opening

@@ -1,4 +1,4 @@
-"""How far the threads of a program ran at once, and what kept them from it.
+"""The threads of a program that ran at once, and what kept the others from running.
 
 A function's number of threads at once is an estimate: each look of the sampler (native/clock/sampler.c) that found it
 running knows how much of the time since the look before the other threads ran.
@@ -37,9 +37,10 @@ def threads_at_once(recording: Recording) -> list[float]:
 
 
 def held_up(recording: Recording, signs: Signs) -> str:
-    """Return what kept the threads of a program from running, the largest cause first, or "" if nothing did.
+    """Return what kept the threads of a program from running, or "" if nothing did.
 
-    recording: without idle time.
+    The largest cause comes first, but missing processors, which may be the machine's fault, last. recording: without
+    idle time.
     """
     if recording.timeless or is_watch(recording) or len(recording.processes) != 1 or thread_count(recording) < 2:
         return ""
@@ -60,8 +61,8 @@ def held_up(recording: Recording, signs: Signs) -> str:
         (sum(others.values()), f"in other waits{_most(recording, others)}"),
     ]
     least = max(MOMENT_NS, NOTABLE * (ran + sum(ns for ns, _ in causes)))
-    named = sorted((ns, words) for ns, words in [*causes, (ready, "for a processor")] if ns >= least)
-    return ", ".join(f"{duration(ns, signs)} {words}" for ns, words in reversed(named))
+    named = [cause for cause in [*sorted(causes, reverse=True), (ready, "for a processor")] if cause[0] >= least]
+    return ", ".join(f"{duration(ns, signs)} {words}" for ns, words in named)
 
 
 def _other_waits(recording: Recording) -> tuple[dict[int, int], str, dict[int, int]]:
