@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from seismo.check.measurement import Measurement, Stamp, over_runs, stamp_of_here, with_births
-from seismo.check.portable_paths import INSTALLED, PortablePaths
+from seismo.check.portable_paths import PortablePaths, installed
 from seismo.check.read_recordings import of_recordings
 from seismo.errors import CheckError, RecordingError
 from seismo.escape import printable
@@ -238,9 +238,8 @@ def stamp_for(side: Side, found: Measurement) -> Stamp:
     """Return the stamp, with the versions of the distributions whose functions ran."""
     import importlib.metadata
 
-    packages = {
-        parts[1].removesuffix(".py") for function in found.functions if len(parts := _installed(function.file)) > 1
-    }
+    paths = filter(None, (installed(function.file) for function in found.functions))
+    packages = {path.partition("/")[0].removesuffix(".py") for path in paths}
     dependencies: dict[str, str] = {}
     if packages:
         try:
@@ -252,8 +251,3 @@ def stamp_for(side: Side, found: Measurement) -> Stamp:
                 dependencies[name] = importlib.metadata.version(name)
     dependencies.pop("seismo", None)
     return replace(stamp_of_here(shlex.join(side.words), dependencies), lines="" if side.lines == OWN else side.lines)
-
-
-def _installed(name: str) -> list[str]:
-    parts = name.split("/")
-    return parts if parts[0] in INSTALLED else []

@@ -1,19 +1,28 @@
-"""The choice of the functions in a report: by module and by an expression."""
+"""The choice of the functions in a report: by module and by an expression (`seismo report --where`).
+
+For the expression, a row stands for all calls of a function: `calls` is their number; `duration` and `own` are the sums
+of total and own time that the table shows.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from seismo.report.where_filter import about_functions, verdicts
+from seismo.expression import Expression, parse
+from seismo.report.words import C
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
-    from seismo.expression import Expression
     from seismo.model import FunctionRow, Table
     from seismo.report.options import Options
+
+
+TERMS = ("module", "function", "qualname", "file", "line", "calls", "duration", "own")
+KINDS = ("call", "c_call")
+WHY = f"a report is about whole functions: it knows {', '.join(TERMS)}, call and c_call (threads: --thread)"
 
 
 @dataclass
@@ -36,7 +45,7 @@ class Modules:
         modules = functions["module"]
         rows = {row for row in range(len(modules)) if not self.shows(modules[row])} if self.only or self.but else set()
         if self.where is not None:
-            rows.update(row for row, wanted in enumerate(verdicts(functions, self.where)) if not wanted)
+            rows.update(row for row, wanted in enumerate(_verdicts(functions, self.where)) if not wanted)
         return rows
 
     def shows(self, module: str) -> bool:
@@ -60,3 +69,26 @@ def chosen_modules(options: Options) -> Modules:
     """Return the filter that --module, --exclude-module and --where choose. Raises UsageError."""
     where = about_functions(options.where) if options.where else None
     return Modules(tuple(options.module), tuple(options.exclude_module), where)
+
+
+def about_functions(words: str) -> Expression:
+    """Parse an expression. Raises UsageError if it is empty or if a row of functions cannot answer it."""
+    return parse(words).only(TERMS, KINDS, WHY)
+
+
+def _verdicts(functions: Table[FunctionRow], expression: Expression) -> Iterator[bool]:
+    """Yield for each row of the table whether the expression is true."""
+    names = ("kind", "module", "qualname", "file", "line", "calls", "total_ns", "own_ns")
+    for kind, module, qualname, file, line, calls, total, own in zip(*(functions[name] for name in names), strict=True):
+        facts: dict[str, Any] = {
+            "kind": "c_call" if kind == C else "call",
+            "module": module,
+            "qualname": qualname,
+            "file": file,
+            "line": line,
+            "calls": calls,
+            "duration": total,
+            "own": own,
+            "callee": (module, qualname),
+        }
+        yield expression.evaluate(facts) is True

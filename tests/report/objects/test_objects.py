@@ -13,8 +13,7 @@ from seismo.model.objects.groups import Lifetimes
 from seismo.report.objects import KIND
 from seismo.report.objects.changes import write_changes
 from seismo.report.objects.facts import Timeline
-from seismo.report.objects.group_descriptions import median, one_digit, rough_duration
-from seismo.report.objects.leak_descriptions import each
+from seismo.report.objects.group_descriptions import each, median, one_digit, rough_duration
 from seismo.report.objects.story import ObjectsView
 from seismo.report.objects.text import write_report
 from seismo.report.paper import Paper

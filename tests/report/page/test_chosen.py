@@ -13,8 +13,7 @@ from seismo.report.calls.functions import FunctionCells, selected_rows
 from seismo.report.calls.page import calls_page
 from seismo.report.calls.page_selection import NOT_SHOWN, Chosen
 from seismo.report.calls.paths import Paths
-from seismo.report.shown_functions import Modules
-from seismo.report.where_filter import about_functions
+from seismo.report.shown_functions import Modules, about_functions
 
 
 @pytest.fixture

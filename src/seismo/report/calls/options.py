@@ -86,7 +86,7 @@ def check(options: Options) -> None:
         if options.window:
             nanoseconds(options.window, "--window")
     if options.where:
-        from seismo.report.where_filter import about_functions
+        from seismo.report.shown_functions import about_functions
 
         about_functions(options.where)
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from seismo.report.paper import Paper
 
 SHOWN = 20
+COUNTED = ("calls", "resumes", "exceptions")
 
 
 def write_verified(paper: Paper, recording: Recording, file: str) -> int:
@@ -33,16 +34,17 @@ def write_verified(paper: Paper, recording: Recording, file: str) -> int:
         raise UsageError("there is no journal to verify", file, "seismo trace makes a recording that has one")
     sums, tree = recording.calls.sums, recording.tree
     counts = [sums.calls.tolist(), sums.resumes.tolist(), sums.exceptions.tolist()]
-    kept = [tree.numbers(name).tolist() for name in ("calls", "resumes", "exceptions")]
+    kept = [tree[name].tolist() for name in COUNTED]
+    steps = f"{text.number_of(sum(counts[0]), 'call')}, {text.number_of(sum(counts[1]), 'resume')}"
+    cut = bool(unended(paper.signs, ("", recording)))
     differ = [node for node in range(len(tree)) if any(a[node] != b[node] for a, b in zip(counts, kept, strict=True))]
     for problem in sums.problems:
         paper.line((problem, "warning"))
     if any(map(any, sums.left_out)):
-        return _write_filtered(paper, recording, counts, kept)
+        return _write_filtered(paper, recording, counts, kept, cut, steps)
     if sums.gaps:
         paper.line((f"{text.number_of(len(sums.gaps), 'gap')}: what is missing there is missing below", "warning"))
-    steps = f"{text.number_of(sum(counts[0]), 'call')}, {text.number_of(sum(counts[1]), 'resume')}"
-    if differ and unended(paper.signs, ("", recording)):
+    if differ and cut:
         later = [node for node in differ if all(a[node] >= b[node] for a, b in zip(counts, kept, strict=True))]
         if len(later) == len(differ):
             more = sum(map(sum, counts)) - sum(map(sum, kept))
@@ -54,37 +56,39 @@ def write_verified(paper: Paper, recording: Recording, file: str) -> int:
         return 0
     paper.line(f"the journal differs from the tree on {len(differ):,} of {text.number_of(len(tree), 'path')}")
     for node in differ[:SHOWN]:
-        row = recording.functions[tree.numbers("function")[node]]
         recorded = ", ".join(
             f"{name} {a[node]:,}, in the tree {b[node]:,}"
-            for name, a, b in zip(("calls", "resumes", "exceptions"), counts, kept, strict=True)
+            for name, a, b in zip(COUNTED, counts, kept, strict=True)
             if a[node] != b[node]
         )
-        name = text.function_name(row.kind, row.module, row.qualname)
-        paper.line(f"  node {node}, {text.shorten(name, 40, paper.signs)}: {recorded}")
+        paper.line(f"  node {node}, {_name(paper, recording, node)}: {recorded}")
     if len(differ) > SHOWN:
         paper.line(f"  and {len(differ) - SHOWN:,} more")
     return 1
 
 
-def _write_filtered(paper: Paper, recording: Recording, counts: list[list[int]], kept: list[list[int]]) -> int:
-    """Write the same for a trace that leaves calls out."""
+def _name(paper: Paper, recording: Recording, node: int) -> str:
+    row = recording.functions[recording.tree["function"][node]]
+    return text.shorten(text.function_name(row.kind, row.module, row.qualname), 40, paper.signs)
+
+
+def _write_filtered(
+    paper: Paper, recording: Recording, counts: list[list[int]], kept: list[list[int]], cut: bool, steps: str
+) -> int:
+    """Write the same for a trace that leaves calls out. cut: its end is missing."""
     sums, tree = recording.calls.sums, recording.tree
     left = [text.number_of(sum(of), word) for of, word in zip(sums.left_out, ("call", "resume"), strict=False)]
-    if unended(paper.signs, ("", recording)):
+    if cut:
         paper.line(f"the journal leaves out {' and '.join(left)}; without its end, the tree cannot be compared with it")
         return 0
     differ = sorted({place for of in zip(counts, kept, sums.left_out, strict=True) for place in _wrong(recording, *of)})
     if not differ:
-        steps = f"{text.number_of(sum(counts[0]), 'call')}, {text.number_of(sum(counts[1]), 'resume')}"
         paper.line(f"the journal agrees with the tree: {steps}, and {' and '.join(left)} left out")
         return 0
     paper.line(f"the journal and what it leaves out differ from the tree on {text.number_of(len(differ), 'path')}")
     for place in differ[:SHOWN]:
         if place < len(tree):
-            row = recording.functions[tree.numbers("function")[place]]
-            name = text.shorten(text.function_name(row.kind, row.module, row.qualname), 40, paper.signs)
-            paper.line(f"  in or below node {place}, {name}")
+            paper.line(f"  in or below node {place}, {_name(paper, recording, place)}")
         else:
             paper.line(f"  on thread {place - len(tree)}")
     return 1

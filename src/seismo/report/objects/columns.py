@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from seismo.model.objects import leaks as judged
 from seismo.report import words as text
 from seismo.report.objects.facts import by_type_only
-from seismo.report.objects.group_descriptions import ObjectWords, median
-from seismo.report.objects.leak_descriptions import each
+from seismo.report.objects.group_descriptions import ObjectWords, each, median
 from seismo.report.tables import Column
 
 if TYPE_CHECKING:

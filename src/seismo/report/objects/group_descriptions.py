@@ -1,4 +1,4 @@
-"""Groups of objects in words: their types, the creating line with its text, and their lifetimes.
+"""Groups of objects in words: their types, the creating line with its text, their lifetimes, and verdicts on survivors.
 
 A lifetime is known within a factor of four (the histogram's buckets). The median is interpolated within its bucket by
 rank, and shown in one digit with the sign of an estimate.
@@ -11,6 +11,7 @@ import math
 from typing import TYPE_CHECKING
 
 from seismo.escape import printable
+from seismo.model.objects import leaks as judged
 from seismo.model.objects.groups import Lifetimes, ObjectGroup, bucket_range, by_type_and_line
 from seismo.report import words as text
 from seismo.report.objects.libraries import Libraries, place
@@ -20,9 +21,20 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from seismo.model import Recording
+    from seismo.model.objects.leaks import Leak
     from seismo.report.words import Signs
 
 TAB = 4
+HARMLESS = "quiet"  # the style of verdicts that need only one line
+# For each verdict: words, and a style.
+VERDICTS = {
+    judged.STEADY: ("leak: nearly every call leaves some", "bad"),
+    judged.RECENT: ("the latest calls: a bounded cache, or a leak that began late", "warning"),
+    judged.OCCASIONAL: ("some calls: a cache with new keys, or a leak on some path", "warning"),
+    judged.WARM_UP: ("warm-up: only the first calls", HARMLESS),
+    judged.LAST: ("the last call only: the next would free it", HARMLESS),
+    judged.FEW: ("too few calls for a verdict (4 are needed)", "warning"),
+}
 
 
 class ObjectWords:
@@ -136,3 +148,29 @@ def rough_duration(ns: float, signs: Signs) -> str:
         if ns < 1e3 * size:
             return f"{ns / size:.0f} {unit}"
     return f"{ns / 1e9:,.0f} s"
+
+
+def verdict_words(leak: Leak) -> str:
+    """Return the verdict in words."""
+    if leak.verdict == judged.STEADY and leak.calls_with == leak.calls:
+        return "leak: every call leaves some"
+    return VERDICTS[leak.verdict][0]
+
+
+def style(verdict: str) -> str:
+    """Return the style of a verdict."""
+    return VERDICTS[verdict][1]
+
+
+def each(number: int, calls: int, approximate: bool, signs: Signs) -> str:
+    """Return the mean per call: exact if it is a whole number, else in three digits."""
+    if not calls:
+        return ""
+    mean = number / calls
+    if number % calls == 0:
+        shown = f"{number // calls:,}"
+    elif mean >= 999.5:
+        return f"{signs.about}{mean:,.0f}"
+    else:
+        shown = text.three_digits(mean) if mean >= 0.1 else f"{mean:.2g}" if mean >= 0.001 else "<0.001"
+    return (signs.about if approximate else "") + shown

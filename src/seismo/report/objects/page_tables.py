@@ -22,8 +22,8 @@ from seismo.report.objects.columns import (
     led,
     ranked,
 )
+from seismo.report.objects.group_descriptions import style, verdict_words
 from seismo.report.objects.holders import Holders
-from seismo.report.objects.leak_descriptions import verdict_words
 from seismo.report.objects.libraries import others_in_words
 from seismo.report.objects.story import chain_of
 from seismo.report.page.payload import doubles, shown
@@ -58,11 +58,6 @@ def _of_group(column: Column) -> Column:
     )
 
 
-def _alarm(_: Cells, leak: Leak) -> float:
-    """Return the number by which verdicts are sorted: the more alarming, the larger."""
-    return -(judged.VERDICTS.index(leak.verdict) if leak.verdict in judged.VERDICTS else len(judged.VERDICTS))
-
-
 _INSIDE: Columns = {
     "inside": _named("inside", "born inside"),
     "escaped": _named("escaped", "escaped"),
@@ -71,9 +66,9 @@ _INSIDE: Columns = {
 _LEFT: Columns = {
     "verdict": Column(
         "verdict",
-        lambda _, leak: verdict_words(leak)[1],
+        lambda _, leak: verdict_words(leak),
         "what the pattern of survivors over the calls means",
-        _alarm,
+        lambda _, leak: -judged.VERDICTS.index(leak.verdict),  # the more alarming, the larger
     ),
     **LEAKS,
     **{name: _of_group(column) for name, column in _INSIDE.items()},
@@ -155,8 +150,7 @@ class Tables:
                 "cells": [[column.cell(self._cells, one).strip() for column in columns.values()] for one in kept],
                 "looks": {
                     str(number): [
-                        verdict_words(leak)[2] if one == "verdict" else "spark" if one == "over" else ""
-                        for one in columns
+                        style(leak.verdict) if one == "verdict" else "spark" if one == "over" else "" for one in columns
                     ]
                     for number, leak in enumerate(kept)
                     if isinstance(leak, Leak)

@@ -29,9 +29,8 @@ from seismo.report.objects.columns import (
     ranked,
 )
 from seismo.report.objects.facts import by_type_only, peak
-from seismo.report.objects.group_descriptions import ObjectWords
+from seismo.report.objects.group_descriptions import HARMLESS, ObjectWords, style, verdict_words
 from seismo.report.objects.holders import Held, Holder, Holders
-from seismo.report.objects.leak_descriptions import HARMLESS, style, verdict_words
 from seismo.report.objects.libraries import others_in_words
 from seismo.report.story import (
     Name,
@@ -283,7 +282,7 @@ class Tables:
             row = ObjectRow(self._data(name, group), numbers, falling(weight, at, key(one) / largest))
             if leak is not None:
                 row.data |= _judged(leak)
-                row.cells = [*numbers, verdict_words(leak)[1]]
+                row.cells = [*numbers, verdict_words(leak)]
             row.cells = [*row.cells, *(_names(self._words, group)[: 1 if of_types else None])]
             row.path = self._words.path(group)
             if held_by:

@@ -8,9 +8,8 @@ from seismo.report import words as text
 from seismo.report.facts import header, time_taken, write_notes, write_opening
 from seismo.report.objects.columns import MEANINGS
 from seismo.report.objects.facts import objects
-from seismo.report.objects.group_descriptions import ObjectWords
+from seismo.report.objects.group_descriptions import HARMLESS, ObjectWords, style
 from seismo.report.objects.holders import write_holders
-from seismo.report.objects.leak_descriptions import HARMLESS, style
 from seismo.report.objects.story import ObjectRow, ObjectsView, Tables
 from seismo.report.story import Row, Section, marks
 from seismo.report.tables import grid_of, write_heading, write_marks, write_rest, write_table
