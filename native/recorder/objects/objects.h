@@ -171,8 +171,9 @@ void sm_objects_unborn(const PyObject *object);
 /* Stop or resume recording births on this thread, and by type only deaths; nests. Makes no object. */
 void sm_objects_quiet(bool on);
 
-/* Note that a collection begins on this thread, while the world is stopped. Without the GIL only. */
-void sm_objects_collector_passes(void);
+/* Without the GIL only: a collection begins on this thread, while the world is stopped, and asks this module for its
+ * references. */
+void sm_objects_collector_asks(PyObject *module);
 
 void sm_objects_span_born(sm_objects_site *site); /* called if sm_objects_here.span is not 0 */
 /* Count a death of an object that was born in this span (low bits) with this serial. */
