@@ -14,8 +14,8 @@ pytestmark = pytest.mark.skipif(not sysconfig.get_config_var("Py_GIL_DISABLED"),
 
 ROUNDS = 3
 
-# Each thread drops what it makes, makes cycles, hands objects to the next thread, which drops them, keeps some, and runs
-# code of its own that it drops, too.
+# Each thread drops what it makes, makes cycles, hands objects to the next thread, which drops them, keeps some, and
+# runs code of its own that it drops, too.
 PROGRAM = """
 import gc, queue, sys, threading
 threads, n = map(int, sys.argv[1:])
