@@ -47,9 +47,9 @@ del worker, workers
 gc.collect()
 """
 
-# Threads that end before what they made dies.
+# Threads that end before what they made dies, some of it not before a collection.
 SHORT = """
-import sys, threading
+import gc, sys, threading
 threads, n = map(int, sys.argv[1:])
 class Left: pass
 def leave(): left.append(Left())
@@ -60,6 +60,7 @@ for _ in range(n):
     for worker in workers: worker.join()
     assert len(left) == threads
 del left, worker, workers
+gc.collect()
 """
 
 # Threads that fork, and threads beside the start and end of sessions.
