@@ -64,7 +64,8 @@ char *sm_copy_text(PyObject *text) {
 #if SM_FREE_THREADED
 #define MOST_TRIES 100000 /* some tens of milliseconds: longer than any operation on a dict but that on a huge one */
 
-/* Return true if a critical section of this thread has the lock. Only the sections up to the first inactive one have. */
+/* Return true if a critical section of this thread has the lock. Only the sections up to the first inactive one have.
+ */
 static bool is_ours(const PyMutex *mutex) {
     enum { INACTIVE = 1, TWO = 2 };
     for (uintptr_t at = PyThreadState_Get()->critical_section; at != 0 && (at & INACTIVE) == 0;) {

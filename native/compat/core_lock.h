@@ -5,9 +5,10 @@
  * after the events that have begun (sm_core_drain). Another thread's records are read while the world is stopped.
  *
  * The lock is a PyMutex, so a thread that waits for it is detached, and nobody who stops the world waits for it. It
- * nests. Lock order: this lock, the stopped world, `disk` (engine/flush.c), the engine's lock, the sampler's lock. It
- * is never taken while the world is stopped. While the interpreter ends, only one thread runs, and the others may have
- * been stopped for good with the lock, so it is not taken any more.
+ * nests. Events of the reference tracer, in which a thread must stay attached, never wait for it
+ * (recorder/objects/objects.h). Lock order: this lock, the stopped world, `disk` (engine/flush.c), the engine's lock,
+ * the sampler's lock. It is never taken while the world is stopped. While the interpreter ends, only one thread runs,
+ * and the others may have been stopped for good with the lock, so it is not taken any more.
  *
  * With the GIL: Interpreters may have GILs of their own. Once the program can make them, the lock is shared: each event
  * takes it before anything else (hooks/monitoring_tool.c). Until then it costs rare paths a check, and common ones

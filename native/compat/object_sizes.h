@@ -55,7 +55,7 @@ static inline uint64_t sm_type_bytes(PyTypeObject *type) {
     if (type == &PyUnicode_Type)
         return sizeof(PyASCIIObject) + 1;
     uint64_t size = type->tp_basicsize > 0 ? (uint64_t)type->tp_basicsize : 0;
-    size += PyType_IS_GC(type) ? 2 * sizeof(void *) : 0;
+    size += PyType_IS_GC(type) && !SM_FREE_THREADED ? 2 * sizeof(void *) : 0;
 #if PY_VERSION_HEX >= 0x030C0000
     if ((type->tp_flags & (Py_TPFLAGS_MANAGED_DICT | Py_TPFLAGS_MANAGED_WEAKREF)) != 0)
         size += 2 * sizeof(void *);

@@ -219,7 +219,8 @@ const char *sm_interpreter_objection(void) {
 const char *sm_gil_objection(void) {
     const char *objection = sm_interpreter_objection();
     if (objection == NULL && (SM_FREE_THREADED || pretends("free-threaded")))
-        return "this is a free-threaded build of Python, where calls and lines can be recorded by way of sys.monitoring "
+        return "this is a free-threaded build of Python, where calls and lines can be recorded by way of "
+               "sys.monitoring "
                "only: use the ordinary build for everything else";
     return objection;
 }

@@ -1,6 +1,6 @@
 /* The reference tracer (3.13.3 and later): the interpreter's slot for created and destroyed objects, shared. Guarded
- * by the main interpreter's GIL, or by the core's lock, except at events. The maker keeps a tool alive until `removed` is called, outside of events and of
- * its callbacks. */
+ * by the main interpreter's GIL, or by the core's lock, except at events. The maker keeps a tool alive until `removed`
+ * is called, outside of events and of its callbacks. */
 #pragma once
 
 #include <Python.h>

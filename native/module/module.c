@@ -32,6 +32,9 @@ static int module_exec(PyObject *module) {
     }
     for (size_t i = 0; done == 0 && i < COUNT(parts); i++)
         done = parts[i](module);
+#if SM_FREE_THREADED
+    sm_objects_collector_asks(module);
+#endif
     return done;
 }
 
@@ -49,8 +52,8 @@ static PyModuleDef_Slot module_slots[] = {
 };
 
 #if SM_FREE_THREADED
-static int module_traverse(PyObject *Py_UNUSED(module), visitproc Py_UNUSED(visit), void *Py_UNUSED(context)) {
-    sm_objects_collector_passes();
+static int module_traverse(PyObject *module, visitproc Py_UNUSED(visit), void *Py_UNUSED(context)) {
+    sm_objects_collector_asks(module);
     return 0;
 }
 #else

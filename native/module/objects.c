@@ -95,7 +95,8 @@ static void count_alive(const sm_object *object, void *context) {
 static void find_alive(const sm_object *object, void *context) {
     question *asked = context;
     if (object->serial <= asked->first || object->serial > asked->last || (asked->spans && object->span == 0) ||
-        asked->found_count == MOST_ADDRESSES || object->site >= asked->sites || asked->counts[object->site] == asked->limit)
+        asked->found_count == MOST_ADDRESSES || object->site >= asked->sites ||
+        asked->counts[object->site] == asked->limit)
         return;
     asked->counts[object->site]++;
     asked->found[asked->found_count++] = *object;

@@ -262,13 +262,17 @@ static PyObject *get_ref_tracer(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED
     return Py_NewRef(tool ? tracer_of(tool)->callback : Py_None);
 }
 
+#ifdef SM_TESTING
 static PyObject *ref_objection(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(none)) {
     const char *why_not = sm_reference_hook_objection();
     return why_not ? PyUnicode_FromString(why_not) : Py_NewRef(Py_None);
 }
+#endif
 
 PyMethodDef sm_methods_reference_tracer[] = {
     {"get_ref_tracer", get_ref_tracer, METH_NOARGS, "Return the callback of the newest active RefTracer, or None."},
+#ifdef SM_TESTING
     {"ref_objection", ref_objection, METH_NOARGS, "Return why references cannot be traced here, or None."},
+#endif
     {NULL, NULL, 0, NULL},
 };

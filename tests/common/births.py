@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-WHY_NOT = _core.ref_objection()
+WHY_NOT = _core.objects_objection()
 needs_tracer = pytest.mark.skipif(WHY_NOT is not None, reason=WHY_NOT or "")
 
 TRASHCAN = (3, 14) <= sys.version_info[:3] < (3, 14, 8) or sys.version_info[:3] == (3, 15, 0)

@@ -27,7 +27,7 @@ WAYS = {
     "objects": ["objects"],
     "paths": ["objects", "--paths"],
 }
-if _core.ref_objection() is not None:
+if _core.objects_objection() is not None:
     WAYS = {name: words for name, words in WAYS.items() if words[0] != "objects"}
 
 

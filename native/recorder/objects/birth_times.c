@@ -76,6 +76,7 @@ static void note(uint64_t ticks, bool last) {
 
 static void note_now(bool last) {
     SM_OBJECTS_GUARD;
+    sm_objects_thaw();
     uint64_t poked = __atomic_exchange_n(&known.poked, 0, __ATOMIC_RELAXED), now = sm_clock_read(&sm_engine.clock);
     if (poked != 0 && sm_clock_ns(&sm_engine.clock, (double)(now - poked)) > SM_TICK_NS)
         note(poked, false); /* events ended at that tick, and none came until now */

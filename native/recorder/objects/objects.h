@@ -12,11 +12,12 @@
  * spans, notes, the shards) change with the engine's lock as well, with which a save reads growing counters.
  * sm_objects_here belongs to its thread.
  *
- * Without the GIL: The engine's lock takes its place, for whole events (SM_OBJECTS_GUARD). A thread in an event must stay
- * attached: the interpreter may be in the middle of an operation on a list whose lock it would give up. So an event
- * never waits for a lock of the interpreter or for the core's. The engine's lock can be waited for, because no holder
- * has a safe point: neither a stop of the world nor a collection begins while it is held. Dictionaries, which others
- * may have locked, are read without it (SM_OBJECTS_AWAY), and state that other events change is looked up again. */
+ * Without the GIL: The engine's lock takes its place, for whole events (SM_OBJECTS_GUARD). A thread in an event must
+ * stay attached: the interpreter may be in the middle of an operation on a list whose lock it would give up. So an
+ * event never waits for a lock of the interpreter or for the core's. The engine's lock can be waited for, because no
+ * holder has a safe point: neither a stop of the world nor a collection begins while it is held. Dictionaries, which
+ * others may have locked, are read without it (SM_OBJECTS_AWAY), and state that other events change is looked up again.
+ */
 #pragma once
 
 #include "base/interned.h"
@@ -161,7 +162,8 @@ typedef struct {
     uint32_t quiet; /* depth of nested pauses, in which births are not recorded */
     uint32_t span;  /* low bits of the running span's number, or 0 */
     struct sm_objects_span *running;
-    bool collects; /* without the GIL: a collection has begun on this thread, and the last one is not known to be over */
+    bool
+        collects; /* without the GIL: a collection has begun on this thread, and the last one is not known to be over */
 } sm_objects_thread;
 extern SM_FAST_TLS sm_objects_thread sm_objects_here;
 
@@ -171,8 +173,9 @@ void sm_objects_unborn(const PyObject *object);
 /* Stop or resume recording births on this thread, and by type only deaths; nests. Makes no object. */
 void sm_objects_quiet(bool on);
 
-/* Note that a collection begins on this thread, while the world is stopped. Without the GIL only. */
-void sm_objects_collector_passes(void);
+/* Without the GIL only: a collection begins on this thread, while the world is stopped, and asks this module for its
+ * references. */
+void sm_objects_collector_asks(PyObject *module);
 
 void sm_objects_span_born(sm_objects_site *site); /* called if sm_objects_here.span is not 0 */
 /* Count a death of an object that was born in this span (low bits) with this serial. */

@@ -79,7 +79,18 @@ void sm_objects_unborn(const PyObject *object) {
 }
 
 #if SM_FREE_THREADED
-void sm_objects_collector_passes(void) {
+static PyObject *asked; /* borrowed; atomic: the core's module, which is never freed */
+
+/* gc.freeze() would hide the module from the collector: take that back for it. */
+void sm_objects_thaw(void) {
+    enum { FROZEN = 1 << 3 };
+    PyObject *module = __atomic_load_n(&asked, __ATOMIC_RELAXED);
+    if (module != NULL && (__atomic_load_n(&module->ob_gc_bits, __ATOMIC_RELAXED) & FROZEN) != 0)
+        __atomic_fetch_and(&module->ob_gc_bits, (uint8_t)~FROZEN, __ATOMIC_RELAXED);
+}
+
+void sm_objects_collector_asks(PyObject *module) {
+    __atomic_store_n(&asked, module, __ATOMIC_RELAXED);
     sm_objects_here.collects = sm_reference_is_collecting();
     collection.begin = sm_objects.births;
     collection.number++;

@@ -25,6 +25,11 @@ void sm_objects_times_start(void);
 void sm_objects_times_free(void);
 
 void sm_objects_collections_forget(void); /* rare_events.c */
+#if SM_FREE_THREADED
+void sm_objects_thaw(void);
+#else
+static inline void sm_objects_thaw(void) {}
+#endif
 
 /* state.c: which events are ignored. Guard: the GIL. */
 typedef struct {

@@ -40,8 +40,8 @@ static int look(PyTypeObject *type, PyObject *name, char **text) {
     return sm_look_up(sm_type_dict(type), name, text);
 }
 
-/* Return 1 if the type computes its size by a __sizeof__ of its own, because its objects have data elsewhere; -1 if that
- * cannot be known now. */
+/* Return 1 if the type computes its size by a __sizeof__ of its own, because its objects have data elsewhere; -1 if
+ * that cannot be known now. */
 static int is_elsewhere(PyTypeObject *type) {
     if (PyType_HasFeature(type, Py_TPFLAGS_LONG_SUBCLASS | Py_TPFLAGS_UNICODE_SUBCLASS))
         return 0;

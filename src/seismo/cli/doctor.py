@@ -112,7 +112,9 @@ def examine() -> dict[str, Any]:
     facts["sources"] = [dict(source) for source in _core.sources()]
     facts["hooks"] = {**_hooks(_core.slots_taken()), "seismo": dict(_core.hub_status())}
     facts["hooks"]["coverage"] = _coverage(_core.status(recording_kinds.COVERAGE), facts["hooks"].get("tool_ids", {}))
-    facts["hooks"]["objects"] = _objects(_core.objects_objection(), _core.status(), facts["hooks"].get("references", ""))
+    facts["hooks"]["objects"] = _objects(
+        _core.objects_objection(), _core.status(), facts["hooks"].get("references", "")
+    )
     facts["clock"] = dict(_core.clock_info())
     facts["bugs"] = _bugs()
     facts["start"] = _start_up(any(source["chosen"] for source in facts["sources"]))

@@ -83,7 +83,7 @@ def born(path):
     return {names[row.function]: row.born for row in recording.objects if names[row.function][1:].isdigit()}
 
 
-@pytest.mark.skipif(_core.ref_objection() is not None, reason=str(_core.ref_objection()))
+@pytest.mark.skipif(_core.objects_objection() is not None, reason=str(_core.objects_objection()))
 def test_objects_as_large_after_an_hour_as_after_ten_minutes(recorded):
     path = recorded(recorder="lifetimes")
     some = functions("return object()")
@@ -101,7 +101,7 @@ def test_objects_as_large_after_an_hour_as_after_ten_minutes(recorded):
 LINES = 20_000
 
 
-@pytest.mark.skipif(_core.ref_objection() is not None, reason=str(_core.ref_objection()))
+@pytest.mark.skipif(_core.objects_objection() is not None, reason=str(_core.objects_objection()))
 def test_births_in_many_lines_are_all_in_the_file(recorded):
     """Of a program that makes a few objects in each of many lines, whole functions had no births, and no loss said so:
     rows were numbered so that the reader took most of them for damaged."""
@@ -122,7 +122,7 @@ def test_births_in_many_lines_are_all_in_the_file(recorded):
     assert sum(again.types["born"].tolist()) == sum(again.objects["born"].tolist())
 
 
-@pytest.mark.skipif(_core.ref_objection() is not None, reason=str(_core.ref_objection()))
+@pytest.mark.skipif(_core.objects_objection() is not None, reason=str(_core.objects_objection()))
 def test_ages_that_come_later_are_rows_of_their_own(recorded):
     """An object's age may be the first of its kind in any flush, and in a file that was written anew."""
     path = recorded(recorder="lifetimes")

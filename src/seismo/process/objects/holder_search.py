@@ -30,6 +30,7 @@ from __future__ import annotations
 
 import gc
 import sys
+from _thread import get_ident
 from time import monotonic
 
 from seismo import _core
@@ -116,7 +117,10 @@ class Search:
                     heap.append(namespace)
 
     def _look_at_frames(self) -> None:
-        tops = list(sys._current_frames().values())
+        frames = sys._current_frames()
+        if not getattr(sys, "_is_gil_enabled", lambda: True)():
+            frames = {number: frame for number, frame in frames.items() if number == get_ident()}  # others run on
+        tops = list(frames.values())
         while tops:  # a variable that keeps its own frame would make a cycle
             frame: FrameType | None = tops.pop()
             while frame is not None:
