@@ -40,10 +40,8 @@ uint32_t sm_core_suspend(void) {
 }
 
 void sm_core_resume(uint32_t taken) {
-    if (taken > 0) {
-        sm_core_take();
-        depth = taken;
-    }
+    sm_core_take();
+    depth = taken;
 }
 
 void sm_core_forked(void) {

@@ -51,9 +51,10 @@ void sm_core_resume(uint32_t taken);
 /* Run a statement without the lock. */
 #define SM_CORE_AWAY(statement)                                                                                        \
     do {                                                                                                               \
-        uint32_t sm_core_taken = sm_core_suspend();                                                                    \
+        uint32_t sm_core_taken = sm_core_is_shared ? sm_core_suspend() : 0;                                            \
         statement;                                                                                                     \
-        sm_core_resume(sm_core_taken);                                                                                 \
+        if (sm_core_taken > 0)                                                                                         \
+            sm_core_resume(sm_core_taken);                                                                             \
     } while (0)
 
 void sm_core_forked(void); /* in the child, where the holder of the lock does not exist */
@@ -70,7 +71,7 @@ static inline void sm_core_forked(void) {}
 
 #if SM_FREE_THREADED
 
-/* SM_CORE_GUARD in a callback of sys.monitoring, which has the lock already where the lock is shared with the GIL. */
+/* SM_CORE_GUARD in what events call, and in what is called with the lock otherwise. With the GIL, the event has it. */
 #define SM_EVENT_GUARD SM_CORE_GUARD
 
 /* Stop all other threads between two events, or where they wait for the lock. Run no Python code until the start. */

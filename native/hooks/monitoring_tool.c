@@ -151,12 +151,14 @@ static void choose(callback_object *callback) {
     callback->vectorcall = IS_LOCKED ? locked : guards && resumes ? guarded : callback->behind;
 }
 
+#if SM_RECORDS_INTERPRETERS || SM_HAS_FIRED_EVENTS
 static void choose_all(void) {
     for (int tool_id = 0; tool_id < 6; tool_id++)
         for (int event = 0; event < MOST_EVENTS; event++)
             if (registered[tool_id][event] != NULL)
                 choose(registered[tool_id][event]);
 }
+#endif
 
 #if SM_RECORDS_INTERPRETERS
 void sm_monitoring_share(void) {

@@ -69,7 +69,7 @@ SM_INLINE PyObject *enter(sm_hook_kind kind, PyObject *const *args, PyObject *ar
         return Py_None;
     if (is_unwanted(kind, args[0]))
         return Py_None;
-    SM_CORE_GUARD;
+    SM_EVENT_GUARD;
     uint64_t listeners = sm_hub.everywhere[kind];
     if (sm_hub.filtered != 0) {
         const sm_hook_code *known = sm_hub_code((PyCodeObject *)args[0]);
@@ -106,7 +106,7 @@ CALLBACK(on_throw) {
 SM_INLINE PyObject *within(sm_hook_kind kind, PyObject *const *args, bool may_switch_off) {
     if (SM_UNLIKELY(!PyCode_Check(args[0])) || is_unwanted(kind, args[0]))
         return Py_None;
-    SM_CORE_GUARD;
+    SM_EVENT_GUARD;
     return deliver(sm_hub_listeners(kind, (PyCodeObject *)args[0]), kind, args, args[2], may_switch_off);
 }
 
@@ -123,7 +123,7 @@ WITHIN(on_stop_iteration, SM_HOOK_STOP_ITERATION, true)
 CALLBACK(on_instruction) {
     if (SM_UNLIKELY(!PyCode_Check(args[0])) || is_unwanted(SM_HOOK_OPCODE, args[0]))
         return Py_None;
-    SM_CORE_GUARD;
+    SM_EVENT_GUARD;
     return deliver(sm_hub_listeners(SM_HOOK_OPCODE, (PyCodeObject *)args[0]), SM_HOOK_OPCODE, args, NULL, true);
 }
 
@@ -140,7 +140,7 @@ SM_INLINE PyObject *c_event(sm_hook_kind kind, PyObject *const *args) {
         return Py_None;
     if (SM_UNLIKELY(!PyCode_Check(args[0])))
         return Py_None;
-    SM_CORE_GUARD;
+    SM_EVENT_GUARD;
     uint64_t listeners = sm_hub_listeners(kind, (PyCodeObject *)args[0]);
     if (listeners == 0) {
         bool off = kind == SM_HOOK_C_CALL && sm_hub_listeners(SM_HOOK_C_RETURN, (PyCodeObject *)args[0]) == 0 &&
@@ -170,7 +170,7 @@ static PyObject *line(uint64_t listeners, PyCodeObject *code, int number) {
 CALLBACK(on_line) {
     if (SM_UNLIKELY(!PyCode_Check(args[0])) || is_unwanted(SM_HOOK_LINE, args[0]))
         return Py_None;
-    SM_CORE_GUARD;
+    SM_EVENT_GUARD;
     PyCodeObject *code = (PyCodeObject *)args[0];
     uint64_t listeners = sm_hub_listeners(SM_HOOK_LINE, code);
     if (listeners == 0)
@@ -181,7 +181,7 @@ CALLBACK(on_line) {
 CALLBACK(on_jump) {
     if (SM_UNLIKELY(!PyCode_Check(args[0])) || is_unwanted(SM_HOOK_LINE, args[0]))
         return Py_None;
-    SM_CORE_GUARD;
+    SM_EVENT_GUARD;
     PyCodeObject *code = (PyCodeObject *)args[0];
     uint64_t listeners = sm_hub_listeners(SM_HOOK_LINE, code);
     int from = offset_of(args[1]), to = offset_of(args[2]);
@@ -195,7 +195,7 @@ CALLBACK(on_jump) {
 CALLBACK(on_right) { /* reports the line after a loop */
     if (SM_UNLIKELY(!PyCode_Check(args[0])) || is_unwanted(SM_HOOK_LINE, args[0]))
         return Py_None;
-    SM_CORE_GUARD;
+    SM_EVENT_GUARD;
     PyCodeObject *code = (PyCodeObject *)args[0];
     uint64_t listeners = sm_hub_listeners(SM_HOOK_LINE, code);
     int number = listeners != 0 ? sm_unreported_line(code, offset_of(args[2])) : 0;

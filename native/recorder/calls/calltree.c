@@ -96,7 +96,7 @@ static sm_tree_function *function_of(const void *key, sm_function_kind kind, PyO
 }
 
 sm_node *sm_tree_find(sm_thread *thread, const void *key, sm_function_kind kind, PyObject *object) {
-    SM_CORE_GUARD;
+    SM_EVENT_GUARD;
     assert(thread == sm_this_thread && key != NULL && object != NULL);
     sm_tree_thread *tree = sm_tree_of(thread);
     if (kind == SM_PYTHON && !PyCode_Check(object))
@@ -195,7 +195,7 @@ bool sm_tree_is_own(const void *code) {
 }
 
 bool sm_tree_leave_slow(sm_thread *thread, const void *key, sm_leaving how) {
-    SM_CORE_GUARD;
+    SM_EVENT_GUARD;
     assert(thread == sm_this_thread && key != NULL);
     if (sm_tree_hides(key))
         return false;
@@ -205,7 +205,7 @@ bool sm_tree_leave_slow(sm_thread *thread, const void *key, sm_leaving how) {
 }
 
 bool sm_tree_c_leave_slow(sm_thread *thread, const void *caller, const void *key, sm_leaving how) {
-    SM_CORE_GUARD;
+    SM_EVENT_GUARD;
     assert(thread == sm_this_thread && caller != NULL && key != NULL);
     sm_tree_thread *tree = sm_tree_of(thread);
     if (!sm_tree_hides(caller)) {
@@ -226,7 +226,7 @@ bool sm_tree_c_leave_slow(sm_thread *thread, const void *caller, const void *key
 }
 
 bool sm_tree_calls_from(sm_thread *thread, const void *caller) {
-    SM_CORE_GUARD;
+    SM_EVENT_GUARD;
     assert(thread == sm_this_thread && caller != NULL);
     if (sm_tree_hides(caller))
         return !sm_tree_is_own(caller);
@@ -286,7 +286,7 @@ void sm_tree_raised(sm_node *node) {
 }
 
 static void lose_await(void) {
-    SM_CORE_GUARD;
+    SM_EVENT_GUARD;
     sm_main.lost_memory++;
 }
 
@@ -312,7 +312,7 @@ void sm_tree_awaited(sm_thread *thread, sm_node *node) {
 }
 
 void sm_tree_carry(sm_node *node, bool calls) {
-    SM_CORE_GUARD;
+    SM_EVENT_GUARD;
     sm_node_more *more = sm_node_has(node);
     if (more == NULL) {
         sm_main.lost_memory++;

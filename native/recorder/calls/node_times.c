@@ -97,7 +97,7 @@ void sm_tree_entry(sm_node *node) {
 }
 
 void sm_tree_switch(sm_thread *thread, sm_node *to, uint64_t now) {
-    SM_CORE_GUARD;
+    SM_EVENT_GUARD;
     if (SM_UNLIKELY(__atomic_load_n(&thread->timing.idle, __ATOMIC_RELAXED)))
         sm_sampler_attend(&thread->timing, now);
     end_piece(thread, now);
@@ -111,7 +111,7 @@ void sm_tree_look(sm_thread *thread) {
 }
 
 void sm_tree_clock(sm_thread *thread, sm_node *entered, sm_node *to, uint64_t now) {
-    SM_CORE_GUARD;
+    SM_EVENT_GUARD;
     if (SM_UNLIKELY(sm_main.settings.timing == SM_TIMING_NONE)) { /* slow paths call this in any case */
         if (sm_tree_of(thread)->gate)
             sm_tree_look(thread);
@@ -197,7 +197,7 @@ static void compare(void *current, uint64_t ran, uint64_t beside) {
 const sm_sampled sm_tree_clocked = {current, add, wake, compare};
 
 void sm_tree_hold(sm_thread *thread, bool on) {
-    SM_CORE_GUARD;
+    SM_EVENT_GUARD;
     sm_tree_thread *tree = sm_tree_of(thread);
     if (sm_main.settings.timing == SM_TIMING_NONE)
         return;

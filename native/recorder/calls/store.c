@@ -47,7 +47,7 @@ sm_node *sm_node_child(sm_node *parent, const void *key) {
 }
 
 sm_node *sm_node_in_table(sm_node *parent, const void *key) {
-    SM_CORE_GUARD;
+    SM_EVENT_GUARD;
     const sm_children *more = sm_more(parent);
     if (more == NULL)
         return NULL;

@@ -74,7 +74,7 @@ sm_line_table *sm_lines_table(sm_line_store *store, const void *code, PyObject *
     sm_line_table *known = sm_lines_known(store, code);
     if (SM_LIKELY(known != NULL))
         return known;
-    SM_CORE_GUARD;
+    SM_EVENT_GUARD;
     PyObject *object = (PyObject *)(uintptr_t)code;
     if (!PyCode_Check(object))
         return NULL;
@@ -105,7 +105,7 @@ bool sm_lines_wants(PyObject *code, PyObject *globals) {
 }
 
 static sm_line *new_line(sm_line_table *table, int number) {
-    SM_CORE_GUARD;
+    SM_EVENT_GUARD;
     sm_line_store *store = table->store;
     sm_line *home = table->home != NULL ? sm_lines_at(table->home, number) : NULL;
     if (table->home != NULL && home == NULL)

@@ -24,7 +24,7 @@ static void attend(sm_thread *thread) {
     sm_lines_thread *state = sm_lines_of(thread);
     if (state->open != 0 || state->held > 0)
         return;
-    SM_CORE_GUARD;
+    SM_EVENT_GUARD;
     sm_timing *timing = &thread->timing;
     uint64_t now = sm_clock_read(&sm_engine.clock);
     if (__atomic_load_n(&timing->idle, __ATOMIC_RELAXED))

@@ -81,7 +81,7 @@ static void rearm(sm_cover_code *record) {
 enum { START_SEEN = 1 }; /* value of sm_cover_code.source: keep_start is known */
 
 static void see_start(sm_cover_code *record, long offset) {
-    SM_CORE_GUARD;
+    SM_EVENT_GUARD;
     if (record->source == START_SEEN)
         return;
     record->keep_start = record->of != NULL && sm_line_goes_on(record->code, (uint64_t)offset / 2);
@@ -89,7 +89,7 @@ static void see_start(sm_cover_code *record, long offset) {
 }
 
 static sm_cover_code *meet(PyCodeObject *code, PyObject *globals, long offset) {
-    SM_CORE_GUARD;
+    SM_EVENT_GUARD;
     sm_cover_code *record = sm_cover_known(code);
     if (record != NULL) /* another thread has met it meanwhile */
         return record == sm_cover_unwanted ? NULL : record;

@@ -22,7 +22,7 @@ static struct {
 } local;
 
 bool sm_monitoring_remember(const void *code) {
-    SM_CORE_GUARD;
+    SM_EVENT_GUARD;
     static char mark;
     sm_code_entry *entry = sm_code_entry_make((PyCodeObject *)(uintptr_t)code);
     if (entry == NULL || !sm_is_main_interpreter()) /* the end could not reach the code of another */
@@ -53,7 +53,7 @@ static bool ask(PyCodeObject *code) {
 }
 
 bool sm_monitoring_meet(PyObject *code) {
-    SM_CORE_GUARD;
+    SM_EVENT_GUARD;
     sm_exception kept = sm_exception_keep(); /* a throw comes with an exception set */
     bool wanted = !sm_main.running || sm_monitoring_callbacks_in_use->wants(code, PyEval_GetGlobals());
     sm_code_entry *entry = wanted ? sm_code_entry_of_any(code) : NULL;
