@@ -1,12 +1,14 @@
 #!/bin/sh
 # Run a command in a Debian tree of another processor, under qemu-user: tools/emulated.sh TREE COMMAND...
 #
-# Needs a kernel with binfmt_misc in user namespaces (6.7) and a static qemu-user, best of version 10 or later: for Debian's
+# Needs a kernel with binfmt_misc in user namespaces (6.7) and a static qemu-user, best of version 11: for Debian's
 # programs, which sign their pointers, 7.2 takes ten times as long. The namespace is private: the handler for the
 # processor's programs is not registered for the machine. The current folder is there under the same path.
 #
 # A tree of interpreters (arm64 packages are unpacked, their scripts not run), with apt's lists for arm64 in place:
-#   apt-get -d install python3.14-venv:arm64 ...; for package in *.deb; do dpkg-deb -x $package TREE; done
+#   apt-get -d install coreutils:arm64 dash:arm64 python3.14-venv:arm64 ...
+#   for package in *.deb; do dpkg-deb -x $package TREE; done
+# Tests that compile something need gcc, libc6-dev and python3.14-dev, too.
 set -eu
 tree=$(readlink -f "$1")
 shift
