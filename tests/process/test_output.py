@@ -57,6 +57,12 @@ def test_what_looks_secret_among_the_arguments(tmp_path):
         ]
 
 
+def test_arguments_are_kept_whatever_their_characters(tmp_path):
+    words = ["plain", 'a "b" \\ c', "tab\tline\nbell\a\x7f", "é\u2028\N{SNAKE}", ""]
+    seismo("profile", "-q", "-o", "a.seismo", "-c", "pass", *words, cwd=tmp_path)
+    assert json.loads(read(tmp_path / "a.seismo").processes[0].argv)[-len(words) :] == words
+
+
 @pytest.mark.parametrize(
     "words",
     [

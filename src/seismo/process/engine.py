@@ -8,10 +8,8 @@ In a forked child the engine waits for `users.forked_hook`, which the first user
 
 from __future__ import annotations
 
-import gc
 import os
 import sys
-from _json import encode_basestring_ascii as quote  # the module json would import re and a dozen others
 
 from seismo import __version__, _core, recording_kinds
 from seismo.errors import RecordingError, UsageError
@@ -341,6 +339,8 @@ class Recorder:
 
 def begin_collecting() -> None:
     """Collect all garbage, so that the cycle collector runs at the same places in each run."""
+    import gc
+
     if gc.isenabled():
         gc.collect()
 
@@ -367,6 +367,15 @@ def printable(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
+def quote(text: str) -> str:
+    """Return the text as JSON in ASCII, without importing json, or the library of its encoder."""
+    if text.isascii() and text.isprintable() and '"' not in text and "\\" not in text:
+        return f'"{text}"'
+    units = memoryview(text.encode("utf-16", "surrogatepass"))[2:].cast("H")  # without the mark of the byte order
+    safe = {*range(0x20, 0x7F)} - {*b'"\\'}
+    return '"' + "".join(chr(unit) if unit in safe else f"\\u{unit:04x}" for unit in units) + '"'
+
+
 def meta(settings: dict[str, object], recorder: str = recording_kinds.CALLS, **more: object) -> str:
     """Return the recording's metadata as JSON. more: further fields by name."""
     fields = {
@@ -383,20 +392,19 @@ def meta(settings: dict[str, object], recorder: str = recording_kinds.CALLS, **m
     return "{" + ", ".join(f"{quote(name)}: {value}" for name, value in fields.items()) + "}"
 
 
-class _Scanning:
-    """The settings of json's C scanner, as json.loads has them."""
-
-    strict = True
-    object_hook = object_pairs_hook = array_hook = parse_constant = None
-    parse_float, parse_int = float, int
-
-
 def from_json(text: str) -> object:
     """Return the value of a JSON text, without importing json. Raises ValueError for invalid text."""
     from _json import make_scanner
 
+    class Scanning:
+        """The settings of json's C scanner, as json.loads has them."""
+
+        strict = True
+        object_hook = object_pairs_hook = array_hook = parse_constant = None
+        parse_float, parse_int = float, int
+
     try:
-        value, end = make_scanner(_Scanning())(text, 0)  # type: ignore[arg-type]
+        value, end = make_scanner(Scanning())(text, 0)  # type: ignore[arg-type]
     except StopIteration:
         end = -1
     if end != len(text):

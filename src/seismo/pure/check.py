@@ -172,25 +172,26 @@ def _check_contexts(found: RawRecording) -> None:
 def _check_parents(found: RawRecording) -> None:
     """Drop nodes without a valid parent, and those below them."""
     nodes = found.tables["nodes"]
-    parents, threads = nodes["parent"], nodes["thread"]
-    kept: dict[int, int] = {}  # ids of the file: new rows
-    rows: list[int] = []
-    for number, row in nodes.row_of.items():
-        parent = parents[row]
-        if parent >= 0:
-            above = kept.get(parent, -1) if parent < number else -1
-            if above < 0 or threads[rows[above]] != threads[row]:
-                continue
-            parents[row] = above
-        elif parent < -1:
-            continue
-        kept[number] = len(rows)
-        rows.append(row)
-    nodes.row_of = kept
+    rows = _held(nodes, "thread")
     if len(rows) < nodes.rows:
         lost = nodes.rows - len(rows)
         found.problem(found.size, f"{lost} nodes of the call tree were dropped: their parents are missing")
         nodes.keep(rows)
+
+
+def _held(table: RawTable, column: str) -> list[int]:
+    """Convert parents to rows. Return the rows with a valid parent, which has the same value in the column, or none."""
+    parents, values = table["parent"], table[column]
+    new: dict[int, int] = {}  # ids of the file: new rows
+    rows: list[int] = []
+    for number, row in table.row_of.items():
+        above = new.get(parents[row], -1)
+        if parents[row] == -1 or (above >= 0 and values[rows[above]] == values[row]):
+            parents[row] = above
+            new[number] = len(rows)
+            rows.append(row)
+    table.row_of = new
+    return rows
 
 
 # ---- objects ----
@@ -233,17 +234,6 @@ def _drop_orphans(found: RawRecording, name: str, column: str, to: str) -> None:
 def _check_holders(found: RawRecording) -> None:
     """Drop holders whose parent or row of objects is missing, or whose parent is of another row of objects."""
     holders, object_of = found.tables["holders"], found.tables["objects"].row_of
-    parents, objects = holders["parent"], holders["object"]
-    new: dict[int, int] = {}  # rows: new rows
-    for row in range(holders.rows):
-        parent = parents[row]
-        is_held = parent == -1
-        if parent >= 0:
-            above = holders.row_of.get(parent, -1)
-            is_held = above in new and objects[above] == objects[row]
-            parent = new.get(above, -1)
-        if is_held and objects[row] in object_of:
-            parents[row] = parent
-            new[row] = len(new)
-    _drop(found, "holders", list(new), "what they hold is missing")
+    holders.row_of = {number: row for number, row in holders.row_of.items() if holders["object"][row] in object_of}
+    _drop(found, "holders", _held(holders, "object"), "what they hold is missing")
     _drop_orphans(found, "holders", "object", "objects")

@@ -8,25 +8,11 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from seismo.errors import RecordingError
+from seismo.pure import tokens
 from seismo.pure.arrow import arrow_stream
 from seismo.pure.numbers import LARGEST, MalformedError, clamped, ints, uvarint
 from seismo.pure.pieces import AFTER_GAP, streams_of
-from seismo.pure.tokens import (
-    AFTER,
-    BEFORE,
-    BEGAN_UNSEEN,
-    END,
-    ENDED_UNSEEN,
-    INSTANT,
-    LAST,
-    OPEN,
-    OTHER,
-    START,
-    Call,
-    Dictionary,
-    Machine,
-    Sink,
-)
+from seismo.pure.tokens import Call, Dictionary, Machine, Sink
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -37,6 +23,7 @@ _COLUMNS = (
     *("start_ns", "end_ns", "start_bound_ns", "end_bound_ns", "thread", "stream"),
     *("function", "node", "parent", "call", "depth", "flags"),
 )
+_OF_CALLS = ("start_ns", "end_ns", "start_bound_ns", "end_bound_ns", "node", "depth", "flags")
 _COUNTS = ("calls", "resumes", "exceptions")
 _LONGEST_DEPTH = 20  # bits of a number in a chunk of longest calls
 _LONGEST_FLAGS = 1 | 4 | 8 | 64 | 512
@@ -82,25 +69,13 @@ class Journal:
     def _call_columns(
         self, calls: list[tuple[Stream, Call]], rows: Mapping[tuple[int, int], int]
     ) -> dict[str, memoryview]:
-        table = [
-            (
-                call.start,
-                call.end,
-                call.start_bound,
-                call.end_bound,
-                stream.thread,
-                clamped(stream.number),
-                self._function[call.node],
-                call.node,
-                rows.get((id(stream), call.parent), -1),
-                rows.get((id(stream), call.call), -1),
-                call.depth,
-                call.flags,
-            )
-            for stream, call in calls
-        ]
-        values = zip(*table, strict=True) if table else [()] * len(_COLUMNS)
-        return {name: ints(column) for name, column in zip(_COLUMNS, values, strict=True)}
+        found = {name: ints(getattr(call, name) for _, call in calls) for name in _OF_CALLS}
+        found["thread"] = ints(stream.thread for stream, _ in calls)
+        found["stream"] = ints(clamped(stream.number) for stream, _ in calls)
+        found["function"] = ints(self._function[call.node] for _, call in calls)
+        for name in ("parent", "call"):
+            found[name] = ints(rows.get((id(stream), getattr(call, name)), -1) for stream, call in calls)
+        return found
 
     def sums(self) -> dict[str, Any]:
         """Return the counts by node, the longest call of each function, and the gaps, of all of it."""
@@ -137,11 +112,11 @@ class Journal:
         if stream is None or node < 0:
             return
         known = found.get(self._function[node])
-        if known is None or took > known[1].end - known[1].start:
+        if known is None or took > known[1].end_ns - known[1].start_ns:
             flags = depth >> _LONGEST_DEPTH & _LONGEST_FLAGS
             call = Call(-1, -1, node, depth & (1 << _LONGEST_DEPTH) - 1, flags)
-            call.start = start + self._origin[thread]
-            call.end, call.end_bound = call.start + took, -1
+            call.start_ns = start + self._origin[thread]
+            call.end_ns, call.end_bound_ns = call.start_ns + took, -1
             found[self._function[node]] = stream, call
 
     def gaps(self) -> list[tuple[int, int, int, int]]:
@@ -263,12 +238,12 @@ class _Window(_Gaps):
         self.instants: list[tuple[Stream, int, int, tuple[int, int, bytes]]] = []
 
     def call(self, stream: Stream, call: Call) -> None:
-        if self.limit and call.end >= self.start and call.start < self.end:
+        if self.limit and call.end_ns >= self.start and call.start_ns < self.end:
             self._check(self.calls)
             self.calls.append((stream, call))
 
     def event(self, stream: Stream, what: int, of: Any, times: tuple[int, int, int, int]) -> None:
-        if what == INSTANT and self.start <= times[0] < self.end:
+        if what == tokens.INSTANT and self.start <= times[0] < self.end:
             self._check(self.instants)
             self.instants.append((stream, times[0], times[1], of))
 
@@ -296,7 +271,7 @@ class _Sums(_Gaps):
     def call(self, stream: Stream, call: Call) -> None:
         self.steps += 1
         known = self.longest.get(self.function[call.node])
-        if known is None or call.end - call.start > known[1].end - known[1].start:
+        if known is None or call.end_ns - call.start_ns > known[1].end_ns - known[1].start_ns:
             self.longest[self.function[call.node]] = stream, call
 
 
@@ -328,22 +303,23 @@ class _Counted(Sink):
         if not self.met:
             self.met, self.last = True, max(times[2], self.start)
         is_inside = times[0] >= self.start
-        if what == END and of.flags & (OPEN | AFTER):
+        if what == tokens.END and of.flags & (tokens.OPEN | tokens.AFTER):
             self.open = times
-        elif what in (START, END):
-            if is_inside and not of.flags & (ENDED_UNSEEN if what == END else BEFORE | BEGAN_UNSEEN):
+        elif what in (tokens.START, tokens.END):
+            unseen = tokens.ENDED_UNSEEN if what == tokens.END else tokens.BEFORE | tokens.BEGAN_UNSEEN
+            if is_inside and not of.flags & unseen:
                 self._pass(times)
             else:
                 self.astray = True
-            if what == START:
+            if what == tokens.START:
                 self.stack.append(of.node)
             elif self.stack:
                 self.stack.pop()
-        elif is_inside and what == LAST:
+        elif is_inside and what == tokens.LAST:
             self.ended = True
             if self.begun or self.stack:
                 self._pass(times)
-        elif is_inside and (self.astray and self.begun if what == OTHER else of[0] not in _OWN):
+        elif is_inside and (self.astray and self.begun if what == tokens.OTHER else of[0] not in _OWN):
             self._pass(times)
 
     def gap(self, _stream: Stream, start: int, end: int) -> None:

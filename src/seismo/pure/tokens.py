@@ -31,11 +31,14 @@ _HOW = (0, YIELDED, UNWOUND)
 class Call:
     """A call, or a step of one. `number` counts from the start of its stream; parent and call are such, or -1."""
 
-    __slots__ = ("call", "depth", "end", "end_bound", "flags", "node", "number", "parent", "start", "start_bound")
+    __slots__ = (
+        *("start_ns", "end_ns", "start_bound_ns", "end_bound_ns"),
+        *("call", "depth", "flags", "node", "number", "parent"),
+    )
 
     def __init__(self, number: int, parent: int, node: int, depth: int, flags: int) -> None:
-        self.start = self.end = 0
-        self.start_bound, self.end_bound = -1, 0
+        self.start_ns = self.end_ns = self.end_bound_ns = 0
+        self.start_bound_ns = -1
         self.number, self.parent, self.call = number, parent, number
         self.node, self.depth, self.flags = node, depth, flags
 
@@ -153,13 +156,13 @@ class Machine:
             time = min(mark + passed, _LATEST)
             bound = -1 if not known else 0 if weight >= total else max(passed, span - passed)
             if what == START:
-                of.start = time
-                of.start_bound = -1 if of.flags & BEFORE else bound
+                of.start_ns = time
+                of.start_bound_ns = -1 if of.flags & BEFORE else bound
             elif what == END:
-                of.end, of.end_bound = time, bound
+                of.end_ns, of.end_bound_ns = time, bound
             self.sink.event(self.stream, what, of, (time, bound, mark, mark + span if known else -1))
             if what == END:
-                of.end = max(of.end, of.start)
+                of.end_ns = max(of.end_ns, of.start_ns)
                 self.sink.call(self.stream, of)
         if not known and events:
             to = time
