@@ -13,8 +13,10 @@ from codes import nested
 
 from seismo import _core
 from seismo.coverage.conditions import Decision, decisions_of
+from seismo.coverage.coverage_report import CoverageReport, FileCoverage
 from seismo.model.table import BranchRow
-from seismo.report.coverage import conditions as report
+from seismo.report.coverage.conditions import write_conditions
+from seismo.report.paper import Paper
 from seismo.report.words import Signs
 
 needs_branches = pytest.mark.skipif(sys.version_info < (3, 12), reason="3.11 reports no branches")
@@ -247,10 +249,14 @@ def test_a_source_that_cannot_be_parsed(source: str) -> None:
 
 
 def test_the_report() -> None:
+    def file(path: str, rows: list[BranchRow]) -> FileCoverage:
+        lines = ["if a and b: pass", "if c: pass"]
+        return FileCoverage(path, path, [1, 2], [1, 2], [], [], lines, jumps=[tuple(row)[1:] for row in rows])
+
     rows = [row(0, (1, 3, 1, 4), 2000, 0), row(0, (1, 9, 1, 10), 3, 1), row(0, (2, 3, 2, 4), 1, 1)]
-    decisions = decisions_of(rows, "if a and b: pass\nif c: pass\n")
     out = io.StringIO()
-    report.write([("x\x1b.py", decisions), ("empty.py", [])], out, 100, Signs())
+    report = CoverageReport([file("x\x1b.py", rows), file("empty.py", [])], [])
+    write_conditions(Paper(out, 100, Signs()), report, everything=False)
     assert "\x1b" not in out.getvalue()
     assert out.getvalue().splitlines()[1:] == [
         "     1  if: a and b",
@@ -259,5 +265,5 @@ def test_the_report() -> None:
         "total  5 of 6 outcomes in 2 decisions seen",
     ]
     empty = io.StringIO()
-    report.write([], empty, 100, Signs())
+    write_conditions(Paper(empty, 100, Signs()), CoverageReport([], []), everything=False)
     assert "no branches" in empty.getvalue()

@@ -54,15 +54,6 @@ def test_a_tracefile_with_a_test_for_each_line(tmp_path):
     assert sorted(names) == sorted(f"t{i}" for i in range(70))
 
 
-def test_exits_of_many_functions_of_one_name(tmp_path):
-    """Each is that of the last function that begins before it."""
-    path = tmp_path / "exits.info"
-    rows = "".join(f"FN:{i},f\nBRDA:{i + 1},0,return from function 'f',1\n" for i in range(1, 2000, 3))
-    path.write_text(f"SF:/nowhere.py\n{rows}end_of_record\n")
-    recording = formats.read(path)
-    assert {(arc.from_line, arc.to_line) for arc in recording.arcs} == {(i + 1, -i) for i in range(1, 2000, 3)}
-
-
 @pytest.mark.matrix
 def test_a_call_graph_in_which_all_call_all(tmp_path):
     """The tree that is rebuilt has a bound; calls and times are still those of the file."""

@@ -265,13 +265,5 @@ def test_what_a_killed_program_leaves_is_a_trace(kind, tmp_path):
         assert 0 < found.recorded <= found.counted
 
 
-def test_objects_are_refused(tmp_path):
-    (tmp_path / "program.py").write_text("print('it ran')")
-    done = children.seismo("objects", "program.py", cwd=tmp_path, status=2)
-    assert "free-threaded build" in " ".join(done.stderr.split())
-    assert "Traceback" not in done.stderr
-    assert "it ran" not in done.stdout
-
-
 def test_the_import_leaves_the_gil_off():
     assert children.printed("import sys, seismo; print(sys._is_gil_enabled())") == "False\n"

@@ -106,7 +106,7 @@ def test_what_cannot_be_written_anew_stays(traced, what):
             moved.append(path.rename(path.with_name("other")))
         else:
             data = path.read_bytes()
-            at = data.index(b"JRNL") + 40
+            at = data.index(b"JRNL") + 8  # the first byte of the payload
             with path.open("r+b") as file:
                 file.seek(at)
                 file.write(bytes([data[at] ^ 1]))
