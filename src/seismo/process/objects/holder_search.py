@@ -117,10 +117,8 @@ class Search:
                     heap.append(namespace)
 
     def _look_at_frames(self) -> None:
-        frames = sys._current_frames()
-        if not getattr(sys, "_is_gil_enabled", lambda: True)():
-            frames = {number: frame for number, frame in frames.items() if number == get_ident()}  # others run on
-        tops = list(frames.values())
+        everyone = getattr(sys, "_is_gil_enabled", lambda: True)()  # without the GIL, other threads run on
+        tops = [top for number, top in sys._current_frames().items() if everyone or number == get_ident()]
         while tops:  # a variable that keeps its own frame would make a cycle
             frame: FrameType | None = tops.pop()
             while frame is not None:
