@@ -143,7 +143,7 @@ def test_the_bounds_of_times_that_were_not_read_hold_against_the_same_run_with_e
         told[timing] = [
             (functions[row.function], row.depth, edge, bound, exact)
             for row in recording.calls.window().calls
-                if row.thread == main
+            if row.thread == main
             for edge, bound, exact in (
                 (row.start_ns, row.start_bound_ns, row.flags & CallFlags.BEFORE),
                 (row.end_ns, row.end_bound_ns, row.flags & CallFlags.OPEN),
