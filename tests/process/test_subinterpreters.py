@@ -112,7 +112,7 @@ def run(one, code):
     assert failed is None, failed
 old = _interpreters.create()
 made = []
-for options in ({{}}, {{"interpreters": "main"}}, {{}}):
+for options in ({{"interpreters": "all"}}, {{}}, {{"interpreters": "all"}}):
     with seismo.profile(**options) as session:
         made.append(_interpreters.create())
         run(made[-1], LEAF)
@@ -148,7 +148,7 @@ def calls(session):
     for row in session.recording.functions: found[row.qualname] += row.calls
     return found
 threads = [threading.Thread(target=run) for _ in range(2)]
-with seismo.profile(c_functions="none") as session:
+with seismo.profile(c_functions="none", interpreters="all") as session:
     for thread in threads: thread.start()
     while any(thread.is_alive() for thread in threads):
         with seismo.cover():
@@ -159,7 +159,7 @@ print(calls(session)["leaf"], calls(session)["made"], [loss.kind for loss in ses
 threads = [threading.Thread(target=run) for _ in range(2)]
 for thread in threads: thread.start()
 while any(thread.is_alive() for thread in threads):
-    with seismo.profile() as session:
+    with seismo.profile(interpreters="all") as session:
         for _ in range(1000): covered(1)
     assert calls(session)["covered"] == 1000
 """
@@ -217,6 +217,7 @@ if pid != 0: assert os.waitpid(pid, 0)[1] == 0
 def recorded(folder, verb, program, *arguments, options=(), status=0, **more):
     """Return the calls by name, and the recording, of a recorded run."""
     (folder / "program.py").write_text(program)
+    options = options if "--interpreters" in options else ["--interpreters", "all", *options]
     command = [verb, "-q", "-o", "kept.seismo", *options, "program.py", *map(str, arguments)]
     children.seismo(*command, cwd=folder, status=status, **more)
     recording = seismo.open(folder / "kept.seismo")
@@ -267,7 +268,9 @@ def test_interpreters_come_and_go(kind, tmp_path):
     assert "other-interpreters" not in losses(recording)
 
 
-@pytest.mark.parametrize("options", [["--interpreters", "main"], ["--where", 'function("leaf")']], ids=str)
+@pytest.mark.parametrize(
+    "options", [["--interpreters", "main"], ["--interpreters", "all", "--where", 'function("leaf")']], ids=str
+)
 def test_left_out_interpreters_are_stated(options, tmp_path):
     found, recording = recorded(tmp_path, "profile", PROGRAM, "isolated", 1, 2, 100, options=options)
     assert found["leaf"] == 0
@@ -316,7 +319,7 @@ def test_a_million_calls_in_each_of_several_at_once(kind, tmp_path):
 def test_memory_is_constant(kind, tmp_path):
     """What ended interpreters leave behind, such as entries of code or of threads, would add up."""
     (tmp_path / "program.py").write_text(MANY)
-    command = ["profile", "-q", "-o", "kept.seismo", "program.py", kind]
+    command = ["profile", "--interpreters", "all", "-q", "-o", "kept.seismo", "program.py", kind]
     before, after = map(int, children.seismo(*command, cwd=tmp_path).stdout.split())
     assert after - before < 6000
     found = seismo.open(tmp_path / "kept.seismo").functions
@@ -327,7 +330,7 @@ def test_memory_is_constant(kind, tmp_path):
 def test_one_that_runs_while_the_process_ends(kind, tmp_path):
     """What it ran before is recorded. How CPython ends such a process is its own affair: it may crash or warn."""
     (tmp_path / "program.py").write_text(ALIVE)
-    command = ["profile", "-q", "-o", "kept.seismo", "program.py", kind]
+    command = ["profile", "--interpreters", "all", "-q", "-o", "kept.seismo", "program.py", kind]
     children.seismo(*command, cwd=tmp_path, status=None)
     found = collections.Counter()
     for row in seismo.open(tmp_path / "kept.seismo").functions:

@@ -19,7 +19,7 @@ RECORDS = [["profile"], ["cover"], ["lines"], ["watch", 'call and function("f")'
 if sys.version_info >= (3, 13, 3):
     RECORDS.append(["objects"])
 PROFILE = "seismo.profile(source='profilefunc').__enter__()"
-WITHOUT_GIL = {"lines", "cover", "watch"}  # and calls, but from that source
+WITHOUT_GIL = {"lines", "cover", "watch", "objects"}  # and calls, but from that source
 READS = [["report"], ["info"], ["export", "--format", "json"]]
 
 
