@@ -139,7 +139,7 @@ static void wake_idle(sm_timing *timing) {
     wake(sm_thread_of(timing));
 }
 
-static const sm_sampled clocked = {current, add, wake_idle};
+static const sm_sampled clocked = {current, add, wake_idle, NULL};
 
 static bool is_at(sm_thread *thread, const void *frame, uint32_t depth) {
     const sm_lines_thread *state = sm_lines_of(thread);
