@@ -36,6 +36,7 @@
 #include "compat/compat.h"
 #include "compat/exception.h"
 #include "compat/forks.h"
+#include "compat/method_entry.h"
 #include "compat/runtime.h"
 
 enum { PATIENCE_MS = 2000, PAUSE_MS = 100 };
@@ -230,14 +231,8 @@ static PyObject *set_signal(PyObject *module, PyObject *const *args, Py_ssize_t 
 static void watch_signal(bool on) {
     PyCFunction ours = (PyCFunction)(void (*)(void))set_signal;
     if (ending.entry == NULL) {
-        PyObject *module = PyImport_ImportModule("_signal");
-        PyModuleDef *definition = module ? PyModule_GetDef(module) : NULL;
-        Py_XDECREF(module);
-        PyErr_Clear();
-        for (PyMethodDef *entry = definition ? definition->m_methods : NULL; entry && entry->ml_name; entry++) {
-            if (strcmp(entry->ml_name, "signal") == 0 && entry->ml_flags == METH_FASTCALL)
-                ending.entry = entry;
-        }
+        PyMethodDef *entry = sm_method_entry_in("_signal", "signal");
+        ending.entry = entry != NULL && entry->ml_flags == METH_FASTCALL ? entry : NULL;
     }
     if (ending.entry == NULL)
         return;

@@ -180,7 +180,7 @@ static PyObject *start(PyObject *args, PyObject *keywords, PyObject *own) {
                            .clock = "auto",
                            .timing = "sampled",
                            .recorder = "calltree",
-                           .interpreters = "main",
+                           .interpreters = "all",
                            .flush_ms = SM_FLUSH_MS,
                            .where = Py_None,
                            .span = Py_None};

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "compat/exception.h"
+#include "compat/method_entry.h"
 #include "module/module.h"
 
 /* The overridden functions. From SPAWN on they start processes. */
@@ -177,22 +178,6 @@ static PyCFunction way_of(method of, int flags) {
 }
 
 /* Return the builtin's entry, which a program cannot replace, or NULL without an exception. */
-static PyMethodDef *find(const char *module_name, const char *name) {
-    PyObject *module = PyImport_ImportModule(module_name);
-    PyModuleDef *definition = module ? PyModule_GetDef(module) : NULL;
-    PyMethodDef *found = NULL;
-    for (PyMethodDef *entry = definition ? definition->m_methods : NULL; entry && entry->ml_name; entry++)
-        if (strcmp(entry->ml_name, name) == 0)
-            found = entry;
-    PyObject *function = module != NULL && found == NULL ? PyObject_GetAttrString(module, name) : NULL;
-    if (function != NULL && PyCFunction_CheckExact(function) && PyCFunction_GET_SELF(function) == module)
-        found = ((PyCFunctionObject *)function)->m_ml;
-    Py_XDECREF(function);
-    Py_XDECREF(module);
-    PyErr_Clear();
-    return found;
-}
-
 /* A builtin's hash depends on ml_meth, so the sets of os that contain it are updated. */
 static const char *const sets[] = {"supports_fd", "supports_dir_fd", "supports_follow_symlinks",
                                    "supports_effective_ids"};
@@ -232,7 +217,7 @@ static void exchange(PyMethodDef *entry, PyCFunction function) {
 
 static void listen(method of) {
     if (methods[of].entry == NULL)
-        methods[of].entry = find(places[of].module, places[of].name);
+        methods[of].entry = sm_method_entry_in(places[of].module, places[of].name);
     PyMethodDef *entry = methods[of].entry;
     if (entry == NULL || methods[of].original != NULL)
         return; /* ours is installed, or called by a later override */

@@ -154,8 +154,8 @@ SETTINGS = {
         Setting(
             "interpreters",
             "profile trace",
-            "which interpreters of the process to record; main (default): only the main one; all: also those that the "
-            "program makes, on Python 3.14 and later",
+            "which interpreters of the process to record; all (default): also those that the program makes, on Python "
+            "3.14 and later; main: only the main one",
             ("all", "main"),
         ),
         Setting(

@@ -112,7 +112,7 @@ def run(one, code):
     assert failed is None, failed
 old = _interpreters.create()
 made = []
-for options in ({{"interpreters": "all"}}, {{}}, {{"interpreters": "all"}}):
+for options in ({{}}, {{"interpreters": "main"}}, {{}}):
     with seismo.profile(**options) as session:
         made.append(_interpreters.create())
         run(made[-1], LEAF)
@@ -148,7 +148,7 @@ def calls(session):
     for row in session.recording.functions: found[row.qualname] += row.calls
     return found
 threads = [threading.Thread(target=run) for _ in range(2)]
-with seismo.profile(c_functions="none", interpreters="all") as session:
+with seismo.profile(c_functions="none") as session:
     for thread in threads: thread.start()
     while any(thread.is_alive() for thread in threads):
         with seismo.cover():
@@ -159,9 +159,26 @@ print(calls(session)["leaf"], calls(session)["made"], [loss.kind for loss in ses
 threads = [threading.Thread(target=run) for _ in range(2)]
 for thread in threads: thread.start()
 while any(thread.is_alive() for thread in threads):
-    with seismo.profile(interpreters="all") as session:
+    with seismo.profile() as session:
         for _ in range(1000): covered(1)
     assert calls(session)["covered"] == 1000
+"""
+
+# Prints whether Python makes a tuple for an audited operation, as it does while there is an audit hook in C.
+AUDITED = """
+import _interpreters, tracemalloc
+def f(): pass
+def audits():
+    tracemalloc.start()
+    before = tracemalloc.get_traced_memory()[0]
+    tracemalloc.reset_peak()
+    f.__code__
+    after = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return after - before >= 40
+print(audits(), audits())
+_interpreters.destroy(_interpreters.create())
+print(audits(), audits())
 """
 
 # A thread runs another interpreter while the process ends.
@@ -217,7 +234,6 @@ if pid != 0: assert os.waitpid(pid, 0)[1] == 0
 def recorded(folder, verb, program, *arguments, options=(), status=0, **more):
     """Return the calls by name, and the recording, of a recorded run."""
     (folder / "program.py").write_text(program)
-    options = options if "--interpreters" in options else ["--interpreters", "all", *options]
     command = [verb, "-q", "-o", "kept.seismo", *options, "program.py", *map(str, arguments)]
     children.seismo(*command, cwd=folder, status=status, **more)
     recording = seismo.open(folder / "kept.seismo")
@@ -269,7 +285,7 @@ def test_interpreters_come_and_go(kind, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "options", [["--interpreters", "main"], ["--interpreters", "all", "--where", 'function("leaf")']], ids=str
+    "options", [["--interpreters", "main"], ["--where", 'function("leaf")']], ids=str
 )
 def test_left_out_interpreters_are_stated(options, tmp_path):
     found, recording = recorded(tmp_path, "profile", PROGRAM, "isolated", 1, 2, 100, options=options)
@@ -292,6 +308,16 @@ def test_pools(end, tmp_path):
     found, recording = recorded(tmp_path, "profile", POOL, *end.split(), status=-15 if end else 0, env=env)
     assert (found["work"], found["leaf"]) == (10, 10000)
     assert "other-interpreters" not in losses(recording)
+
+
+@pytest.mark.parametrize("choice", ["all", "main"])
+def test_the_audit_hook_comes_with_the_first_interpreter(choice, tmp_path):
+    """Programs that import what makes interpreters, but make none, run as without seismo."""
+    (tmp_path / "program.py").write_text(AUDITED)
+    command = ["profile", "--interpreters", choice, "-q", "-o", "kept.seismo", "program.py"]
+    first, last = children.seismo(*command, cwd=tmp_path).stdout.splitlines()
+    assert first == "False False"
+    assert last == ("True True" if choice == "all" else "False False")
 
 
 def test_sessions_leave_no_hook_behind(tmp_path):
@@ -319,7 +345,7 @@ def test_a_million_calls_in_each_of_several_at_once(kind, tmp_path):
 def test_memory_is_constant(kind, tmp_path):
     """What ended interpreters leave behind, such as entries of code or of threads, would add up."""
     (tmp_path / "program.py").write_text(MANY)
-    command = ["profile", "--interpreters", "all", "-q", "-o", "kept.seismo", "program.py", kind]
+    command = ["profile", "-q", "-o", "kept.seismo", "program.py", kind]
     before, after = map(int, children.seismo(*command, cwd=tmp_path).stdout.split())
     assert after - before < 6000
     found = seismo.open(tmp_path / "kept.seismo").functions
@@ -330,7 +356,7 @@ def test_memory_is_constant(kind, tmp_path):
 def test_one_that_runs_while_the_process_ends(kind, tmp_path):
     """What it ran before is recorded. How CPython ends such a process is its own affair: it may crash or warn."""
     (tmp_path / "program.py").write_text(ALIVE)
-    command = ["profile", "--interpreters", "all", "-q", "-o", "kept.seismo", "program.py", kind]
+    command = ["profile", "-q", "-o", "kept.seismo", "program.py", kind]
     children.seismo(*command, cwd=tmp_path, status=None)
     found = collections.Counter()
     for row in seismo.open(tmp_path / "kept.seismo").functions:

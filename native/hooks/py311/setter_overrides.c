@@ -6,6 +6,8 @@
  * new thread is found before it runs. */
 #include "hooks/py311/thread_slots.h"
 
+#include "compat/method_entry.h"
+
 #if SM_SHARES_SLOTS
 
 typedef enum { SETPROFILE, SETTRACE, GETPROFILE, GETTRACE, START_THREAD, START_THREAD_OLD, METHODS } method;
@@ -58,22 +60,10 @@ static const struct {
     [START_THREAD_OLD] = {"_thread", "start_new", start_new},
 };
 
-/* Return the builtin's entry in the module definition, which a program cannot replace. */
-static PyMethodDef *find(const char *module_name, const char *name) {
-    PyObject *module = PyImport_ImportModule(module_name); /* a builtin module */
-    PyModuleDef *definition = module ? PyModule_GetDef(module) : NULL;
-    Py_XDECREF(module);
-    PyErr_Clear();
-    for (PyMethodDef *entry = definition ? definition->m_methods : NULL; entry && entry->ml_name; entry++)
-        if (strcmp(entry->ml_name, name) == 0)
-            return entry;
-    return NULL;
-}
-
 void sm_thread_slots_watch_methods(bool on) {
     for (int i = 0; i < METHODS; i++) {
         if (on && definitions[i] == NULL)
-            definitions[i] = find(methods[i].module, methods[i].name);
+            definitions[i] = sm_method_entry_in(methods[i].module, methods[i].name);
         PyMethodDef *entry = definitions[i];
         if (entry == NULL)
             continue;

@@ -2,7 +2,7 @@
  *
  * The program makes an interpreter; our audit hook runs in it before anything else. There it takes a tool id of that
  * interpreter and registers callbacks of a type that it makes there, since objects belong to one interpreter. Once the
- * program can make interpreters, the core's lock is shared (compat/core_lock.h): each event of each interpreter takes
+ * program makes the first one, the core's lock is shared (compat/core_lock.h): each event of each interpreter takes
  * it from then on. So all that the GIL guards stays guarded, and the counts exact. The price is that interpreters wait
  * for each other at events.
  *
@@ -221,17 +221,17 @@ static void ends(void) {
 
 void sm_interpreters_start(const char *tool, const int ids[6], const long set[SM_MONITORING_EVENTS]) {
     static const sm_interpreter_calls calls = {comes, runs, ends};
-    if (!sm_main.settings.others || !sm_interpreter_events_want(&calls))
+    if (!sm_main.settings.others)
         return;
-    if (sm_interpreters_may_come() || sm_interpreters_gone() != sm_interpreters_made()) /* or older ones make more */
-        comes();
     name = tool;
     order = ids;
     events = set;
     first = (int64_t)sm_interpreters_made();
+    sm_interpreter_events_start(&calls);
 }
 
 void sm_interpreters_stop(void) {
+    sm_interpreter_events_stop();
     name = NULL; /* each gives its hooks back when it runs next */
 }
 

@@ -60,7 +60,7 @@ def profile(
       "every" (the clock for every call) or "none" (counts only).
     - rate: samples per second.
     - source: the interpreter's hook, by default the best one.
-    - interpreters: "main" (default) or "all" (also those that the program makes, on Python 3.14 and later).
+    - interpreters: "all" (default: also those that the program makes, on Python 3.14 and later) or "main".
     - max_paths: the number of call paths above which paths are folded.
     - where: an expression about functions (docs/expressions.md), such as 'module("app.*")'. Functions for which it is
       false are left out; their time counts for the nearest recorded caller.
