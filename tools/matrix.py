@@ -43,6 +43,7 @@ NATIVE_TESTS = [f"tests/{name}" for name in ("native", "parity", "hooks", "capi"
 RECORDING_TESTS = [*NATIVE_TESTS, *(f"tests/{name}" for name in ("process", "sessions", "watching"))]
 SANITIZED_TESTS = [*RECORDING_TESTS, "tests/model/test_trace_copy.py", "tests/model/test_trace_excerpt.py"]
 FREE_THREADED_TESTS = [f"tests/{name}" for name in ("free_threaded", "hooks", "watching", "capi/test_capi.py")]
+FREE_THREADED_TESTS += ["tests/process/test_subinterpreters.py"]
 FREE_THREADED_PACKAGES = ["rich", "pytest", "pytest-timeout", "hypothesis"]  # others have no wheels for these builds
 # What an interpreter's asserts are about: what its hooks and our probes do to its structures.
 SOURCE_TESTS = ["tests/native/code", "tests/native/compat", "tests/native/hooks", "tests/native/source", "tests/parity"]

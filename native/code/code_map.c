@@ -52,6 +52,11 @@ sm_code_entry *sm_code_entry_far(const PyCodeObject *code) {
     return SM_CODE_AT(place) == code ? place->entry : NULL;
 }
 
+/* Return true if the entry keeps its code alive. An object of another interpreter must die there. */
+static bool is_owner(const sm_code_entry *entry) {
+    return SM_FREE_THREADED && entry->interpreter == PyInterpreterState_Main();
+}
+
 #if SM_FREE_THREADED
 static struct table {
     struct table *next;
@@ -77,7 +82,8 @@ static bool resize(uint32_t logarithm) {
 }
 
 static void publish(sm_code_place *place, sm_code_entry *entry) {
-    Py_INCREF(entry->code);
+    if (is_owner(entry))
+        Py_INCREF(entry->code);
     place->entry = entry;
     __atomic_store_n(&place->code, entry->code, __ATOMIC_RELEASE);
 }
@@ -132,17 +138,67 @@ sm_code_entry *sm_code_entry_make(PyCodeObject *code) {
     return entry;
 }
 
-#if SM_FREE_THREADED
-static void died(const PyCodeObject *Py_UNUSED(code)) {} /* it has no entry, which would keep it alive */
+static void take_out(sm_code_place *gap) {
+    assert(gap->code != NULL && sm_codes.count > 0);
+    sm_code_place *places = sm_codes.places;
+    uint32_t mask = sm_codes.mask, free = (uint32_t)(gap - places);
+    for (uint32_t i = (free + 1) & mask; places[i].code != NULL; i = (i + 1) & mask) {
+        SM_LOOK();
+        uint32_t home = home_in(&sm_codes, places[i].code);
+        if (((i - home) & mask) >= ((i - free) & mask)) { /* the entry may move to the gap */
+            places[free] = places[i];
+            free = i;
+        }
+    }
+    places[free] = (sm_code_place){NULL, NULL};
+    sm_codes.count--;
+}
 
 static void free_entry(sm_code_entry *entry) {
     if (entry == NULL)
         return;
     sm_free(entry->unreported);
-    Py_DECREF(entry->code);
+    if (is_owner(entry))
+        Py_DECREF(entry->code);
     sm_free(entry);
 }
 
+/* With the world stopped. */
+static void bury(sm_code_entry *entry) {
+    for (int user = 0; user < SM_CODE_USERS; user++)
+        if (entry->of[user] != NULL && users.died[user] != NULL)
+            users.died[user](entry);
+    for (int i = 0; i < FUNCTION_USERS && entry->function != NULL && users.function_died[i] != NULL; i++)
+        users.function_died[i](entry);
+    take_out(place_of(entry->code));
+    free_entry(entry);
+}
+
+static void died(const PyCodeObject *code) {
+    sm_code_entry *entry = sm_code_entry_of(code);
+    if (SM_LIKELY(entry == NULL))
+        return;
+    sm_world_stop();
+    bury(entry);
+    sm_world_start();
+    uint32_t logarithm = 64 - sm_codes.shift;
+    if (!SM_FREE_THREADED && logarithm > SMALLEST && sm_codes.count < sm_codes.mask >> 3)
+        (void)resize(logarithm - 1); /* if this fails, a later death tries again */
+}
+
+void sm_codes_forget(const PyInterpreterState *interpreter) {
+    sm_world_stop();
+    for (uint32_t i = 0; i <= sm_codes.mask;) {
+        sm_code_entry *entry = sm_codes.places[i].entry;
+        if (entry != NULL && entry->interpreter == interpreter)
+            bury(entry); /* an entry that moves to an earlier place was looked at already */
+        else
+            i++;
+    }
+    sm_world_start();
+}
+
+#if SM_FREE_THREADED
 static void free_tables(void) {
     sm_world_stop(); /* until nobody is in the middle of a lookup */
     const sm_code_table last = sm_codes;
@@ -158,61 +214,6 @@ static void free_tables(void) {
     tables = NULL;
 }
 #else
-static uint32_t home_of(const PyCodeObject *code) {
-    return home_in(&sm_codes, code);
-}
-
-static void take_out(sm_code_place *gap) {
-    assert(gap->code != NULL && sm_codes.count > 0);
-    sm_code_place *places = sm_codes.places;
-    uint32_t mask = sm_codes.mask, free = (uint32_t)(gap - places);
-    for (uint32_t i = (free + 1) & mask; places[i].code != NULL; i = (i + 1) & mask) {
-        SM_LOOK();
-        if (((i - home_of(places[i].code)) & mask) >= ((i - free) & mask)) { /* the entry may move to the gap */
-            places[free] = places[i];
-            free = i;
-        }
-    }
-    places[free] = (sm_code_place){NULL, NULL};
-    sm_codes.count--;
-}
-
-static void free_entry(sm_code_entry *entry) {
-    if (entry != NULL)
-        sm_free(entry->unreported);
-    sm_free(entry);
-}
-
-static void bury(sm_code_entry *entry) {
-    for (int user = 0; user < SM_CODE_USERS; user++)
-        if (entry->of[user] != NULL && users.died[user] != NULL)
-            users.died[user](entry);
-    for (int i = 0; i < FUNCTION_USERS && entry->function != NULL && users.function_died[i] != NULL; i++)
-        users.function_died[i](entry);
-    take_out(place_of(entry->code));
-    free_entry(entry);
-}
-
-static void died(const PyCodeObject *code) {
-    sm_code_entry *entry = sm_code_entry_of(code);
-    if (SM_LIKELY(entry == NULL))
-        return;
-    bury(entry);
-    uint32_t logarithm = 64 - sm_codes.shift;
-    if (logarithm > SMALLEST && sm_codes.count < sm_codes.mask >> 3)
-        (void)resize(logarithm - 1); /* if this fails, a later death tries again */
-}
-
-void sm_codes_forget(const PyInterpreterState *interpreter) {
-    for (uint32_t i = 0; i <= sm_codes.mask;) {
-        sm_code_entry *entry = sm_codes.places[i].entry;
-        if (entry != NULL && entry->interpreter == interpreter)
-            bury(entry); /* an entry that moves to an earlier place was looked at already */
-        else
-            i++;
-    }
-}
-
 static void free_tables(void) {
     for (uint32_t i = 0; i <= sm_codes.mask; i++)
         free_entry(sm_codes.places[i].entry);

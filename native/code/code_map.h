@@ -34,7 +34,7 @@ typedef struct sm_code_entry {
     uint32_t session;                 /* last recording whose source of lines met it, or 0 */
     uint32_t serial;                  /* unique in this process */
     PyInterpreterState *interpreter;  /* borrowed, never followed */
-    PyCodeObject *code;               /* borrowed; the entry dies with it. Without the GIL, owned by the entry */
+    PyCodeObject *code;               /* borrowed; the entry dies with it. Without the GIL, owned if of the main one */
     struct sm_unreported *unreported; /* owned, or NULL; see code/unreported_lines.h */
     bool asked_for_unreported;
 } sm_code_entry;
@@ -52,7 +52,8 @@ typedef struct {
 
 #if SM_FREE_THREADED
 /* Lookups take no lock: a full table is replaced by a larger one, and both live until the last holder releases them.
- * Entries keep their code objects alive, so no address is reused meanwhile. */
+ * Entries keep code of the main interpreter alive, so no address is reused meanwhile. Code of others has an entry until
+ * it dies, which is taken out while no other thread looks anything up. */
 extern sm_code_table *sm_codes_newest; /* atomic */
 #define sm_codes (*__atomic_load_n(&sm_codes_newest, __ATOMIC_ACQUIRE))
 #define SM_CODE_AT(place) __atomic_load_n(&(place)->code, __ATOMIC_ACQUIRE)

@@ -38,7 +38,7 @@
 #endif
 
 /* Other interpreters of the process are recorded: up to 3.12 they share code objects, and PyMutex came with 3.13. */
-#define SM_RECORDS_INTERPRETERS (PY_VERSION_HEX >= 0x030E0000 && !SM_FREE_THREADED)
+#define SM_RECORDS_INTERPRETERS (PY_VERSION_HEX >= 0x030E0000)
 #define SM_HAS_CORE_LOCK (SM_RECORDS_INTERPRETERS || SM_FREE_THREADED)
 
 /* The current chunk of a thread's data stack. It changes when the stack outgrows a chunk or a greenlet exchanges it. */

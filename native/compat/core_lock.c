@@ -59,12 +59,12 @@ PyAPI_FUNC(void) _PyEval_StartTheWorld(PyInterpreterState *interpreter);
 
 void sm_world_stop(void) {
     if (stops++ == 0)
-        _PyEval_StopTheWorld(PyInterpreterState_Get());
+        _PyEval_StopTheWorld(PyInterpreterState_Main());
 }
 
 void sm_world_start(void) {
     if (--stops == 0)
-        _PyEval_StartTheWorld(PyInterpreterState_Get());
+        _PyEval_StartTheWorld(PyInterpreterState_Main());
 }
 
 bool sm_world_is_stopped(void) {

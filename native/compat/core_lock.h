@@ -5,10 +5,11 @@
  * after the events that have begun (sm_core_drain). Another thread's records are read while the world is stopped.
  *
  * The lock is a PyMutex, so a thread that waits for it is detached, and nobody who stops the world waits for it. It
- * nests. Events of the reference tracer, in which a thread must stay attached, never wait for it
- * (recorder/objects/objects.h). Lock order: this lock, the stopped world, `disk` (engine/flush.c), the engine's lock,
- * the sampler's lock. It is never taken while the world is stopped. While the interpreter ends, only one thread runs,
- * and the others may have been stopped for good with the lock, so it is not taken any more.
+ * nests. Events of other interpreters take it before anything else. Events of the reference tracer, in which a thread
+ * must stay attached, never wait for it (recorder/objects/objects.h). Lock order: this lock, the stopped world, `disk`
+ * (engine/flush.c), the engine's lock, the sampler's lock. It is never taken while the world is stopped. While the
+ * interpreter ends, only one thread runs, and the others may have been stopped for good with the lock, so it is not
+ * taken any more.
  *
  * With the GIL: Interpreters may have GILs of their own. Once the program can make them, the lock is shared: each event
  * takes it before anything else (hooks/monitoring_tool.c). Until then it costs rare paths a check, and common ones
@@ -20,12 +21,14 @@
 
 #include "base/compiler.h"
 
+#define SM_SHARES_LOCK_LATER (SM_RECORDS_INTERPRETERS && !SM_FREE_THREADED)
+
 #if SM_HAS_CORE_LOCK
 
-#if SM_FREE_THREADED
-#define sm_core_is_shared true
-#else
+#if SM_SHARES_LOCK_LATER
 extern bool sm_core_is_shared; /* set once, with the GIL of the main interpreter */
+#else
+#define sm_core_is_shared true
 #endif
 void sm_core_take(void);
 void sm_core_give(void);
@@ -74,7 +77,8 @@ static inline void sm_core_forked(void) {}
 /* SM_CORE_GUARD in what events call, and in what is called with the lock otherwise. With the GIL, the event has it. */
 #define SM_EVENT_GUARD SM_CORE_GUARD
 
-/* Stop all other threads between two events, or where they wait for the lock. Run no Python code until the start. */
+/* Stop all other threads of the main interpreter between two events, or where they wait for the lock. Those of other
+ * interpreters have it at each event. Run no Python code until the start. */
 void sm_world_stop(void); /* nests; with the lock */
 void sm_world_start(void);
 bool sm_world_is_stopped(void);

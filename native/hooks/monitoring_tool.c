@@ -131,7 +131,7 @@ static PyObject *guarded(PyObject *self, PyObject *const *args, size_t nargs, Py
 
 /* ---- events that take the core's lock ---- */
 
-#if SM_RECORDS_INTERPRETERS
+#if SM_SHARES_LOCK_LATER
 static PyObject *locked(PyObject *self, PyObject *const *args, size_t nargs, PyObject *names) {
     const callback_object *callback = (callback_object *)self;
     callback_object *const *place = &registered[callback->tool_id][callback->event];
@@ -151,7 +151,7 @@ static void choose(callback_object *callback) {
     callback->vectorcall = IS_LOCKED ? locked : guards && resumes ? guarded : callback->behind;
 }
 
-#if SM_RECORDS_INTERPRETERS || SM_HAS_FIRED_EVENTS
+#if SM_SHARES_LOCK_LATER || SM_HAS_FIRED_EVENTS
 static void choose_all(void) {
     for (int tool_id = 0; tool_id < 6; tool_id++)
         for (int event = 0; event < MOST_EVENTS; event++)
@@ -160,7 +160,7 @@ static void choose_all(void) {
 }
 #endif
 
-#if SM_RECORDS_INTERPRETERS
+#if SM_SHARES_LOCK_LATER
 void sm_monitoring_share(void) {
     sm_core_is_shared = true;
     choose_all();

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 
 #include "compat/compat.h"
+#include "compat/core_lock.h"
 
 /* sys.monitoring's DISABLE and MISSING, owned after sm_monitoring_find and immortal. */
 extern PyObject *sm_monitoring_disable, *sm_monitoring_missing;
@@ -19,7 +20,7 @@ PyObject *sm_monitoring_callback(vectorcallfunc function);
 #if SM_HAS_FIRED_EVENTS
 PyObject *sm_monitoring_guarded(vectorcallfunc behind, PyObject *self, PyObject *const *args, size_t nargs);
 #endif
-#if SM_RECORDS_INTERPRETERS
+#if SM_SHARES_LOCK_LATER
 /* Make the core's lock shared: from now on each callback takes it first. In the main interpreter. */
 void sm_monitoring_share(void);
 #endif

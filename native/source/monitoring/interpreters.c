@@ -4,7 +4,7 @@
  * interpreter and registers callbacks of a type that it makes there, since objects belong to one interpreter. Once the
  * program makes the first one, the core's lock is shared (compat/core_lock.h): each event of each interpreter takes
  * it from then on. So all that the GIL guards stays guarded, and the counts exact. The price is that interpreters wait
- * for each other at events.
+ * for each other at events. Without the GIL, the events of the main interpreter go on without the lock.
  *
  * An OS thread may run several interpreters in turns. The fast path of the main one must not see this, so a callback
  * here exchanges sm_this_thread for its duration. No place is disabled here, because the end of the recording could not
@@ -27,14 +27,14 @@
 #include "hooks/interpreter_events.h"
 #include "hooks/monitoring_tool.h"
 
-/* One that has been met. Guard: its GIL, since only its threads use it. */
+/* One that has been met. Only its threads use it, but for the list. */
 typedef struct interpreter_state {
     struct interpreter_state *next; /* guard: the core's lock */
     PyInterpreterState *state;      /* borrowed, never followed */
     const char *name;               /* of the tool */
-    uint32_t session;               /* 0: it is not recorded */
-    uint32_t users;                 /* its callbacks, the list until it ends, and who waits for the lock */
-    int tool_id;                    /* -1: none */
+    uint32_t session;               /* atomic. 0: it is not recorded */
+    uint32_t users;                 /* atomic: its callbacks, the list until it ends, and who waits for the lock */
+    int tool_id;                    /* atomic. -1: none */
 } interpreter_state;
 
 typedef struct {
@@ -56,15 +56,14 @@ static bool is_wanted(uint32_t session) {
 }
 
 static void release(interpreter_state *of) {
-    if (--of->users == 0)
+    if (__atomic_sub_fetch(&of->users, 1, __ATOMIC_ACQ_REL) == 0)
         sm_free(of);
 }
 
 /* Give the interpreter's hooks back. Without the core's lock. */
 static void leave(interpreter_state *of) {
-    int tool_id = of->tool_id;
-    of->tool_id = -1;
-    of->session = 0;
+    int tool_id = __atomic_exchange_n(&of->tool_id, -1, __ATOMIC_RELAXED);
+    __atomic_store_n(&of->session, 0, __ATOMIC_RELAXED);
     if (tool_id < 0 || !sm_monitoring_holds(tool_id, of->name))
         return;
     (void)sm_monitoring_set(tool_id, 0);
@@ -77,7 +76,7 @@ static void leave(interpreter_state *of) {
 /* Pass the event on to the function for events of the main interpreter. Return false if it is not recorded any more. */
 static bool pass_on(const interpreter_state *of, vectorcallfunc behind, PyObject *const *args, size_t nargs) {
     SM_CORE_GUARD;
-    if (!is_wanted(of->session))
+    if (!is_wanted(__atomic_load_n(&of->session, __ATOMIC_RELAXED)))
         return false;
     sm_thread *of_main = sm_this_thread;
     sm_this_thread = sm_thread_is_of(sm_other_thread, sm_tstate_unchecked()) ? sm_other_thread : &sm_no_thread;
@@ -91,7 +90,7 @@ static PyObject *event(PyObject *self, PyObject *const *args, size_t nargs, PyOb
     interpreter_state *of = ((callback_object *)self)->of;
     if (sm_is_finalizing()) /* the main thread takes no lock any more */
         return Py_None;
-    of->users++; /* another thread may remove the callback while this one waits for the lock */
+    SM_COUNT(of->users); /* another thread may remove the callback while this one waits for the lock */
     if (SM_UNLIKELY(!pass_on(of, ((callback_object *)self)->behind, args, nargs)) && of->tool_id >= 0) {
         sm_exception kept = sm_exception_keep();
         leave(of);
@@ -154,8 +153,10 @@ static bool equip(interpreter_state *of) {
 
 /* There is no other interpreter whose events could meet one of this, and all other threads wait for the GIL. */
 static void comes(void) {
+#if SM_SHARES_LOCK_LATER
     if (!sm_core_is_shared)
         sm_monitoring_share();
+#endif
 }
 
 static interpreter_state *find(const PyInterpreterState *state) {
