@@ -285,6 +285,10 @@ static void add(sm_timing *Py_UNUSED(timing), void *Py_UNUSED(of), const sm_look
     sampled.off += look->off.all;
 }
 
+static void compare(void *Py_UNUSED(of), uint64_t ran, uint64_t beside) {
+    sampled.ran += ran > beside ? ran - beside : 0;
+}
+
 static uint32_t gates; /* atomic: closed so far */
 
 static void close_gate(sm_timing *Py_UNUSED(timing)) {
@@ -298,7 +302,7 @@ static void *be_sampled(void *unused) {
         clockid_t clock;
         pthread_getcpuclockid(pthread_self(), &clock);
         sm_timing_start(&timing);
-        sm_sampler_add(&timing, clock, (uint64_t)syscall(SYS_gettid));
+        sm_sampler_add(&timing, clock, (uint64_t)syscall(SYS_gettid), 0);
         for (int k = 0; k < 40; k++) {
             uint64_t now = sm_clock_read(sm_timing_clock);
             if (__atomic_load_n(&timing.idle, __ATOMIC_RELAXED))
@@ -317,7 +321,7 @@ static void *be_sampled(void *unused) {
 }
 
 static void drive_sampler(void) {
-    static const sm_sampled recorder = {current, add, close_gate};
+    static const sm_sampled recorder = {current, add, close_gate, compare};
     static sm_clock clock;
     sm_waits_init();
     if (!sm_clock_choose(&clock, "monotonic") || !sm_sampler_init())
