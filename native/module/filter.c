@@ -1,6 +1,5 @@
 /* seismo._core.Filter: the compiled program of an expression. Its methods evaluate it for tests, with facts in a dict.
  */
-#define PY_SSIZE_T_CLEAN
 #include "filter/filter.h"
 
 #include "engine/recording.h"

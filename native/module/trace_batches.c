@@ -1,5 +1,4 @@
 /* The method `batches` of seismo._core.Journal: its calls as an Arrow stream that is read on demand. */
-#define PY_SSIZE_T_CLEAN
 #include "trace/arrow_batches.h"
 
 #include "base/alloc.h"

@@ -1,5 +1,4 @@
 /* seismo._core.instant: writes marks of the program into the journal of a trace. */
-#define PY_SSIZE_T_CLEAN
 #include "compat/core_lock.h"
 #include "module/module.h"
 #include "recorder/calls/trace.h"
