@@ -9,7 +9,7 @@ of its own under .venvs-matrix; whole output goes to LABEL.log there. What each 
 - the version that this script runs on runs what is marked `matrix` but for `ANY_PYTHON`: `make test` has run all else;
 - free-threaded builds (labels that end in "t") run what is recorded there (`FREE_THREADED_TESTS`);
 - debug builds (labels that end in "debug"), which are slow and whose asserts are on, run what touches the interpreter's
-  structures (`SOURCE_TESTS`), and the newest of them all that is native.
+  structures (`SOURCE_TESTS`).
 
 What the tests need is installed once for all interpreters of a version, and linked into the environment of each.
 
@@ -37,11 +37,11 @@ from requirements import requirements
 ROOT = Path(__file__).resolve().parents[1]
 ENVIRONMENTS = ".venvs-matrix"
 PIP = ["-m", "pip", "install", "-q", "--no-compile", "--disable-pip-version-check"]
-# What runs native code in earnest: all that a debug build, ten times slower, is asked to run.
-NATIVE_TESTS = [f"tests/{name}" for name in ("native", "parity", "hooks", "capi", "cprofile")]
-# The processes that are recorded come on top; with the sanitizers, what else is native.
-RECORDING_TESTS = [*NATIVE_TESTS, *(f"tests/{name}" for name in ("process", "sessions", "watching"))]
-SANITIZED_TESTS = [*RECORDING_TESTS, "tests/model/test_trace_copy.py", "tests/model/test_trace_excerpt.py"]
+# What runs native code in earnest, for the sanitizers.
+SANITIZED_TESTS = [
+    *(f"tests/{name}" for name in ("native", "parity", "hooks", "capi", "cprofile", "process", "sessions", "watching")),
+    *(f"tests/model/test_trace_{name}.py" for name in ("copy", "excerpt")),
+]
 FREE_THREADED_TESTS = [f"tests/{name}" for name in ("free_threaded", "hooks", "watching", "capi/test_capi.py")]
 FREE_THREADED_TESTS += ["tests/process/test_subinterpreters.py"]
 FREE_THREADED_PACKAGES = ["rich", "pytest", "pytest-timeout", "hypothesis"]  # others have no wheels for these builds
@@ -51,8 +51,8 @@ SOURCE_TESTS = ["tests/native/code", "tests/native/compat", "tests/native/hooks"
 # hooks and of cProfile, which it brings along.
 PATCH_TESTS = [
     *SOURCE_TESTS,
-    *(f"tests/{name}" for name in ("native/recorder", "native/hub", "hooks", "cprofile", "coverage")),
-    *(f"tests/process/test_{name}.py" for name in ("processes", "programs", "same", "unseen")),
+    *(f"tests/{name}" for name in ("native/hub", "hooks", "cprofile")),
+    *(f"tests/process/test_{name}.py" for name in ("programs", "same")),
 ]
 # What no interpreter does differently, and why: `make test` runs it on the machine's own (and `make matrix` there what
 # is marked `matrix` of it), and nobody else does.
@@ -314,10 +314,8 @@ def selected(label: str, labels: list[str]) -> list[list[str]]:
         return [suite(*FREE_THREADED_TESTS)]
     releases = [name for name in labels if not name.endswith(("debug", "t"))]
     newest = {version(name): name for name in releases}  # of each version, the last that is named
-    debugs = [name for name in labels if name.endswith("debug")]
-    if label in debugs:
-        work = suite(*(NATIVE_TESTS if label == debugs[-1] else SOURCE_TESTS))
-        work += [*(f"--deselect={test}" for test in STATISTICS), "--ignore=tests/native/clock"]
+    if label.endswith("debug"):
+        work = [*suite(*SOURCE_TESTS), *(f"--deselect={test}" for test in STATISTICS)]
     elif label == releases[-1]:
         return [[*suite("tests", marks="not timing and not browser"), *(f"--ignore={path}" for path in ONCE)]]
     elif version(label) == "{}.{}".format(*sys.version_info):
