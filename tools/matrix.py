@@ -88,6 +88,7 @@ ONCE = {
 ANY_PYTHON = {
     "tests/docs": "shows what the other tests hold",
     "tests/report": "makes text and pages of finished recordings, in plain Python",
+    "tests/capi/test_examples.py": "compiles examples of the C API; tests/capi/test_capi.py holds what it does",
     "tests/check/test_check_command.py": "is about options, files and revisions; tests/native holds what is counted",
     "tests/dataset": "adds up finished recordings, by DuckDB and Arrow",
     "tests/view": "serves and shows recordings; tests/process/test_idle.py holds what is in those that go on",
@@ -110,6 +111,7 @@ ANY_PYTHON = {
     "tests/coverage/test_recorded_settings.py": "is about settings in finished recordings",
     "tests/coverage/test_settings.py": "reads coverage.py's settings",
     "tests/coverage/test_unusual_sources.py": "is about where sources are",
+    "tests/native/clock/test_sampler.py": "is about a thread of the core, which runs no Python",
     "tests/native/clock/test_waits.py": "is about what the kernel says",
     "tests/native/engine/test_file_grows.py": "is about the size of the file",
     "tests/native/engine/test_trace_grows.py": "as tests/native/engine/test_file_grows.py",
@@ -119,6 +121,7 @@ ANY_PYTHON = {
     "tests/native/recorder/calls/test_trace_zoom.py": "is about what is summed up while a trace is written",
     "tests/process/test_bad_input.py": "is about messages",
     "tests/process/test_broken_for_good.py": "is about Python code that finds built-in names replaced",
+    "tests/process/test_children.py": "is about processes and their environments",
     "tests/process/test_idle.py": "is about when a thread of the core writes the file, which waits for no event",
     "tests/process/test_output.py": "is about who may read and write the file",
     "tests/process/test_signals.py": "is about signals that the kernel delivers to threads of the core",
