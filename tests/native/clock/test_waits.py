@@ -125,7 +125,7 @@ def sound(recording):
         assert 0 <= row.wait_ns <= row.total_wait_ns <= row.total_ns + 1
         waits[row.thread] += row.wait_ns
     for thread in recording.threads:
-        assert waits[thread.id] <= thread.wall_ns
+        assert waits[thread.id] <= thread.wall_ns + thread.wall_ns // 1000  # two clocks, compared on a busy machine
     return waits
 
 
