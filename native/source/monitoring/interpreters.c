@@ -60,6 +60,10 @@ static void release(interpreter_state *of) {
         sm_free(of);
 }
 
+static int id_of(const interpreter_state *of) {
+    return __atomic_load_n(&of->tool_id, __ATOMIC_RELAXED);
+}
+
 /* Give the interpreter's hooks back. Without the core's lock. */
 static void leave(interpreter_state *of) {
     int tool_id = __atomic_exchange_n(&of->tool_id, -1, __ATOMIC_RELAXED);
@@ -91,7 +95,7 @@ static PyObject *event(PyObject *self, PyObject *const *args, size_t nargs, PyOb
     if (sm_is_finalizing()) /* the main thread takes no lock any more */
         return Py_None;
     SM_COUNT(of->users); /* another thread may remove the callback while this one waits for the lock */
-    if (SM_UNLIKELY(!pass_on(of, ((callback_object *)self)->behind, args, nargs)) && of->tool_id >= 0) {
+    if (SM_UNLIKELY(!pass_on(of, ((callback_object *)self)->behind, args, nargs)) && id_of(of) >= 0) {
         sm_exception kept = sm_exception_keep();
         leave(of);
         sm_exception_restore(kept);
@@ -127,7 +131,7 @@ static bool register_one(interpreter_state *of, PyTypeObject *type, int which) {
     callback->behind = sm_monitoring_callbacks_in_use->callback[which];
     callback->of = of;
     of->users++;
-    int result = sm_monitoring_register(of->tool_id, events[which], (PyObject *)callback);
+    int result = sm_monitoring_register(id_of(of), events[which], (PyObject *)callback);
     Py_DECREF(callback);
     return result == 0;
 }
@@ -135,14 +139,16 @@ static bool register_one(interpreter_state *of, PyTypeObject *type, int which) {
 /* Take a tool id, register the callbacks and set the events. Without the core's lock. */
 static bool equip(interpreter_state *of) {
     PyTypeObject *type = sm_code_deaths_watch_here() >= 0 ? make_type() : NULL;
-    bool fine = type != NULL && (of->tool_id = sm_monitoring_take(of->name, order)) >= 0;
+    int tool_id = type != NULL ? sm_monitoring_take(of->name, order) : -1;
+    bool fine = tool_id >= 0;
+    __atomic_store_n(&of->tool_id, tool_id, __ATOMIC_RELAXED);
     long set = 0;
     for (int i = 0; fine && i < SM_MONITORING_EVENTS; i++) {
         set |= events[i];
         fine = events[i] == 0 || register_one(of, type, i);
     }
     Py_XDECREF(type);
-    if (fine && sm_monitoring_set(of->tool_id, set) == 0)
+    if (fine && sm_monitoring_set(tool_id, set) == 0)
         return true;
     PyErr_Clear();
     leave(of);
@@ -178,9 +184,13 @@ static interpreter_state *meet(PyInterpreterState *state) {
     return of != NULL ? others = of : NULL;
 }
 
+/* Return the running interpreter if it was met before, to be released, or else NULL. */
 static interpreter_state *met(const PyInterpreterState *state) {
     SM_CORE_GUARD;
-    return find(state);
+    interpreter_state *of = find(state);
+    if (of != NULL)
+        SM_COUNT(of->users);
+    return of;
 }
 
 static void lose(const interpreter_state *of) {
@@ -188,19 +198,29 @@ static void lose(const interpreter_state *of) {
     sm_main.hook_lost += is_wanted(of->session);
 }
 
+static void begin(PyInterpreterState *state) {
+    interpreter_state *of = meet(state);
+    if (of == NULL || !equip(of))
+        return;
+    SM_CORE_GUARD;
+    sm_main.interpreters_recorded += is_wanted(of->session);
+}
+
 static void runs(void) {
     PyInterpreterState *state = PyInterpreterState_Get();
     if (PySys_GetObject("monitoring") == NULL) /* not yet */
         return;
     interpreter_state *of = met(state);
-    if (of != NULL && of->tool_id >= 0 && !sm_monitoring_holds(of->tool_id, of->name)) {
+    if (of == NULL) {
+        begin(state);
+        return;
+    }
+    int tool_id = id_of(of);
+    if (tool_id >= 0 && !sm_monitoring_holds(tool_id, of->name)) {
         lose(of);
         leave(of);
     }
-    if (of != NULL || (of = meet(state)) == NULL || !equip(of))
-        return;
-    SM_CORE_GUARD;
-    sm_main.interpreters_recorded += is_wanted(of->session);
+    release(of);
 }
 
 static void ends(void) {
@@ -213,8 +233,8 @@ static void ends(void) {
     if (of == NULL)
         return;
     *link = of->next;
-    of->tool_id = -1; /* the interpreter itself removes the hooks */
-    of->session = 0;  /* what finalizers still run is not recorded */
+    __atomic_store_n(&of->tool_id, -1, __ATOMIC_RELAXED); /* the interpreter itself removes the hooks */
+    __atomic_store_n(&of->session, 0, __ATOMIC_RELAXED);  /* what finalizers still run is not recorded */
     sm_codes_forget(state);
     sm_engine_forget_interpreter(state);
     release(of);
