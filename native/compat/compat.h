@@ -40,6 +40,8 @@
 /* Other interpreters of the process are recorded: up to 3.12 they share code objects, and PyMutex came with 3.13. */
 #define SM_RECORDS_INTERPRETERS (PY_VERSION_HEX >= 0x030E0000)
 #define SM_HAS_CORE_LOCK (SM_RECORDS_INTERPRETERS || SM_FREE_THREADED)
+/* The lock guards nothing before the program makes an interpreter. */
+#define SM_SHARES_LOCK_LATER (SM_RECORDS_INTERPRETERS && !SM_FREE_THREADED)
 
 /* The current chunk of a thread's data stack. It changes when the stack outgrows a chunk or a greenlet exchanges it. */
 typedef _PyStackChunk sm_chunk;

@@ -11,17 +11,15 @@
  * interpreter ends, only one thread runs, and the others may have been stopped for good with the lock, so it is not
  * taken any more.
  *
- * With the GIL: Interpreters may have GILs of their own. Once the program can make them, the lock is shared: each event
- * takes it before anything else (hooks/monitoring_tool.c). Until then it costs rare paths a check, and common ones
- * nothing. What looks at another interpreter, or sets its events, does so without the lock: that takes a lock of the
- * interpreter which a forking thread holds. */
+ * With the GIL: Interpreters may have GILs of their own. Once the program makes the first, the lock is shared: each
+ * event takes it before anything else (hooks/monitoring_tool.c). Until then it costs rare paths a check, and common
+ * ones nothing. What looks at another interpreter, or sets its events, does so without the lock: that takes a lock of
+ * the interpreter which a forking thread holds. */
 #pragma once
 
 #include "compat/compat.h"
 
 #include "base/compiler.h"
-
-#define SM_SHARES_LOCK_LATER (SM_RECORDS_INTERPRETERS && !SM_FREE_THREADED)
 
 #if SM_HAS_CORE_LOCK
 

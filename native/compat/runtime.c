@@ -169,6 +169,30 @@ uint64_t sm_interpreters_gone(void) {
     return list != NULL ? sm_interpreters_made() - (list->newest != list->main) : 0;
 }
 
+#if SM_SETS_FIRST_PATH
+PyAPI_FUNC(const PyConfig *) _Py_GetConfig(void);
+
+int sm_set_first_path(PyObject *path) {
+    Py_ssize_t length;
+    wchar_t *text = PyUnicode_AsWideCharString(path, &length);
+    size_t size = text != NULL ? ((size_t)length + 1) * sizeof *text : 0;
+    wchar_t *copy = text != NULL ? PyMem_RawMalloc(size) : NULL;
+    if (copy != NULL) {
+        PyConfig *config = (PyConfig *)(uintptr_t)_Py_GetConfig();
+        PyMem_RawFree(config->sys_path_0);
+        config->sys_path_0 = memcpy(copy, text, size);
+    } else if (text != NULL) {
+        PyErr_NoMemory();
+    }
+    PyMem_Free(text);
+    return copy != NULL ? 0 : -1;
+}
+#else
+int sm_set_first_path(PyObject *Py_UNUSED(path)) {
+    return 0;
+}
+#endif
+
 PyObject **sm_collector_callbacks(void) {
     PyObject **place = find_callbacks();
     return place != NULL && *place != NULL && PyList_CheckExact(*place) ? place : NULL;

@@ -1,4 +1,4 @@
-/* Fields of the interpreter's global state that no API exposes. Read only. */
+/* Fields of the interpreter's global state that no API exposes. */
 #pragma once
 
 #include <stdbool.h>
@@ -28,6 +28,10 @@ bool sm_runtime_find(sm_runtime_places *places);
 uint64_t sm_interpreters_gone(void);
 /* Return how many interpreters this process has made, with the main one. */
 uint64_t sm_interpreters_made(void);
+
+#define SM_SETS_FIRST_PATH (PY_VERSION_HEX >= 0x030D0000) /* earlier ones give other interpreters none */
+/* Set the first entry of sys.path that the process gives to other interpreters. Return -1 with an exception set. */
+int sm_set_first_path(PyObject *path);
 
 /* Return the address of the interpreter's list of callbacks around a collection (gc.callbacks), or NULL. */
 PyObject **sm_collector_callbacks(void);

@@ -210,7 +210,7 @@ typedef struct {
     int64_t end_ns;
     uint64_t interpreters_gone;
     uint64_t interpreters;           /* others since, which are not recorded */
-    uint64_t interpreters_recorded;  /* others that are */
+    uint64_t interpreters_recorded;  /* atomic: others that are */
     uint64_t lost_memory, hook_lost; /* losses */
     struct {                         /* the worker's, with `disk` */
         bool wanted;                 /* atomic; changed with the GIL */

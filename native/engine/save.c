@@ -136,8 +136,8 @@ static void write_losses(sm_output *output, uint64_t folded) {
 
 void sm_engine_count_interpreters(sm_recording *recording) {
     if (recording->running)
-        recording->interpreters =
-            sm_interpreters_made() - recording->interpreters_gone - recording->interpreters_recorded;
+        recording->interpreters = sm_interpreters_made() - recording->interpreters_gone -
+                                  __atomic_load_n(&recording->interpreters_recorded, __ATOMIC_RELAXED);
 }
 
 void sm_engine_save(sm_recording *recording, sm_output *output, bool last) {

@@ -7,7 +7,6 @@
 #include <stdbool.h>
 
 #include "compat/compat.h"
-#include "compat/core_lock.h"
 
 /* sys.monitoring's DISABLE and MISSING, owned after sm_monitoring_find and immortal. */
 extern PyObject *sm_monitoring_disable, *sm_monitoring_missing;

@@ -117,7 +117,14 @@ static PyObject *run_program(PyObject *module, PyObject *arguments) {
     return result;
 }
 
+static PyObject *set_first_path(PyObject *Py_UNUSED(module), PyObject *path) {
+    if (sm_set_first_path(path) < 0)
+        return NULL;
+    Py_RETURN_NONE;
+}
+
 PyMethodDef sm_methods_exit_status[] = {
+    {"set_first_path", set_first_path, METH_O, "Let sys.path of other interpreters begin with this entry."},
     {"run_at_bottom", run_at_bottom, METH_VARARGS,
      "Run code in a dict, or call a function with a tuple, as if nothing were below it on the stack."},
     {"at_end", at_end, METH_O,

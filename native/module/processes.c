@@ -8,7 +8,6 @@
  * other values. After a failed exec it is called as receiver(name, None, ()). It runs untraced and with delayed
  * signal handlers. */
 #include <limits.h>
-#include <string.h>
 
 #include "compat/exception.h"
 #include "compat/method_entry.h"
@@ -177,7 +176,6 @@ static PyCFunction way_of(method of, int flags) {
     }
 }
 
-/* Return the builtin's entry, which a program cannot replace, or NULL without an exception. */
 /* A builtin's hash depends on ml_meth, so the sets of os that contain it are updated. */
 static const char *const sets[] = {"supports_fd", "supports_dir_fd", "supports_follow_symlinks",
                                    "supports_effective_ids"};

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.skipif(
     reason="other interpreters are recorded from 3.14 on",
 )
 
-FREES = getattr(sys, "_is_gil_enabled", lambda: True)()  # what an interpreter used
+FREES = getattr(sys, "_is_gil_enabled", lambda: True)()  # the memory of interpreters that have ended
 KINDS = ["isolated", "legacy"]  # with a GIL of its own, and with the shared one
 
 # Threads make interpreters, one after the other. Each runs two threads at the same time, and the main one runs on.
@@ -307,6 +307,20 @@ def test_pools(end, tmp_path):
     found, recording = recorded(tmp_path, "profile", POOL, *end.split(), status=-15 if end else 0, env=env)
     assert (found["work"], found["leaf"]) == (10, 10000)
     assert "other-interpreters" not in losses(recording)
+
+
+FIRST = "import _interpreters as i; i.exec(i.create(), 'import sys; print(repr(sys.path[0]), flush=True)')"
+
+
+@pytest.mark.parametrize("words", [["app/program.py"], ["-m", "program"], ["-c", FIRST], ["app"]], ids=" ".join)
+def test_they_find_the_modules_that_they_find_without_us(words, tmp_path):
+    """The first entry of sys.path is the program's, although the process began with another one."""
+    (tmp_path / "app").mkdir()
+    for path in ("app/program.py", "app/__main__.py", "program.py"):
+        (tmp_path / path).write_text(FIRST)
+    bare = children.python(*words, cwd=tmp_path).stdout
+    assert bare.startswith(("'", '"'))
+    assert children.seismo("profile", "-q", "-o", "kept.seismo", *words, cwd=tmp_path).stdout == bare
 
 
 @pytest.mark.parametrize("choice", ["all", "main"])

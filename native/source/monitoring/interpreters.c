@@ -203,7 +203,8 @@ static void begin(PyInterpreterState *state) {
     if (of == NULL || !equip(of))
         return;
     SM_CORE_GUARD;
-    sm_main.interpreters_recorded += is_wanted(of->session);
+    if (is_wanted(of->session))
+        __atomic_fetch_add(&sm_main.interpreters_recorded, 1, __ATOMIC_RELAXED);
 }
 
 static void runs(void) {

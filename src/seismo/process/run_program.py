@@ -164,6 +164,8 @@ def _status(stop: SystemExit) -> str:
 
 def _prepare(program: Program) -> ModuleType:
     """Set up the module sys as at the start of the program. Return an empty __main__ for the program."""
+    from seismo import _core
+
     given = len(sys.argv) - 1
     sys.argv = program.argv
     _restore_orig_argv(program, given)
@@ -173,12 +175,11 @@ def _prepare(program: Program) -> ModuleType:
             first = os.getcwd()
         elif program.kind == "script":
             first = program.full if program.importable else _folder_of(program.what)
-        if sys.path:
-            sys.path[0] = first
-        else:
-            sys.path.append(first)
+        sys.path[:1] = [first]
+        _core.set_first_path(first)
     elif program.importable:
         sys.path.insert(0, program.full)  # the interpreter adds the path of a folder or archive even with -P
+        _core.set_first_path(program.full)
     return _new_main()
 
 
