@@ -119,7 +119,6 @@ def compile_program(text: bytes | str, filename: str, /) -> CodeType: ...
 def set_process_receiver(
     hearer: Callable[[str, tuple[Any, ...] | None, tuple[str, ...]], tuple[Any, ...] | None] | None, starts: bool, /
 ) -> None: ...
-
 def set_first_path(path: str, /) -> None: ...  # the first entry of sys.path in other interpreters
 
 # Runs code in its globals, or a function with arguments, at the bottom of the stack: no frame of the caller is visible
