@@ -124,7 +124,8 @@ _core.flush()
 {end}
     """, source, str(path))  # fmt: skip
     recorded = load(path)
-    assert recorded.problems == []
+    # Linux may cut a write at the end of a page if the process ends meanwhile.
+    assert not [reason for _, reason in recorded.problems if not reason.startswith("cut off")]
     assert recorded.calls()["leaf"] >= 1001
 
 
