@@ -32,6 +32,8 @@ RUN_ELSEWHERE = re.compile(r"git clone |cd seismo$|make\b|pip install |python3 -
 QUOTED = re.compile(r"'[^']*'|\"[^\"$`]*\"")
 SHELL = re.compile(r"[|&;<>$`*?\n]")
 SHOWN_AS = {"COLUMNS": "80", "NO_COLOR": "1"}
+# Other plugins are no part of any page, and pytest loads them each time.
+PLUGINS = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_PLUGINS": "seismo.plugins.pytest_plugin"}
 
 FENCE = re.compile(r"^(?P<indent> *)```(?P<info>[^\n`]*)\n(?P<body>.*?)^(?P=indent)```$", re.MULTILINE | re.DOTALL)
 
@@ -96,6 +98,7 @@ class Story:
             **{name: value for name, value in os.environ.items() if not name.startswith(("PYTEST", "COV"))},
             "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
             **SHOWN_AS,
+            **PLUGINS,
         }
 
     def run(self, command: list[str], where: str) -> str:
