@@ -11,14 +11,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from seismo.formats.base import MAX_DEPTH
-from seismo.formats.call_trees import frames
+from seismo.formats.call_trees import DEEPER, frames
 from seismo.formats.function_names import SYNTHETIC, Frame
 from seismo.model.objects.groups import ObjectGroup, by_path, by_type
 
 if TYPE_CHECKING:
     from seismo.model import Recording
 
-DEEPER = Frame(SYNTHETIC, "", "<deeper>", "", 0)
 NO_FUNCTION = Frame(SYNTHETIC, "", "<no Python function>", "", 0)
 
 _VALUES = {"births": "born", "bytes": "bytes", "survivors": "live"}

@@ -12,17 +12,20 @@ import io
 import os
 import zlib
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NoReturn, Protocol, Self
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from seismo import recording_kinds
 from seismo.errors import FormatError, RecordingError, did_you_mean
-from seismo.recording_kinds import CALLS, shown_as
+from seismo.recording_kinds import CALLS, COVERAGE, KINDS, entry, shown_as
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from _typeshed import ReadableBuffer
 
     from seismo.coverage.coverage_report import CoverageReport
     from seismo.model import Recording
+
+_T = TypeVar("_T")
 
 MAX_BYTES = 1 << 30
 """The most bytes that are read, packed or unpacked. A larger file is refused before it fills the memory."""
@@ -51,6 +54,9 @@ one another, so a short file can stand for far more data."""
 MAX_DEPTH = 1024
 """The most frames of a stack that are written one by one."""
 
+UNITS = {"nanoseconds": 1, "microseconds": 1_000, "milliseconds": 1_000_000, "seconds": 1_000_000_000}
+"""The units of time that pprof and speedscope files name, in ns."""
+
 WEIGHTS = ("births", "bytes", "survivors")
 """The weights of stacks of objects: the number born, their bytes, the number alive at the end."""
 
@@ -72,7 +78,8 @@ class Format:
     kept: the data that a reader returns
     of: the kinds of recordings that it supports, or empty for all kinds
     needs_sources: True if the writer reads the recorded program's sources
-    takes_report: True if the writer also takes a report of coverage, or None for one by the recording's own settings
+    writer: it also takes a report of coverage, or None for one by the recording's own settings, if the format is `of`
+    coverage
     weighed: writers by kind, instead of `writer`, for stacks with a weight of WEIGHTS
     mark: bytes at the start of each file that seismo wrote, or empty
     lists_losses: True if the file lists the losses of the recording
@@ -94,7 +101,6 @@ class Format:
     prefixes: tuple[str, ...] = ()
     of: tuple[str, ...] = (CALLS,)
     needs_sources: bool = False
-    takes_report: bool = False
     weighed: Mapping[str, Callable[[Recording, ByteSink, str], None]] = field(default_factory=dict)
     mark: bytes = b""
     lists_losses: bool = False
@@ -106,13 +112,12 @@ class Format:
 
     def timed(self, recording: Recording, time: str | None) -> Recording:
         """Return the recording with the times to write (see formats.write()), or raise FormatError."""
-        has_times = bool(recording_kinds.entry(recording.kind).times)
+        kind = entry(recording.kind)
         if time is not None and self.all_times:
             raise FormatError(f"{self.name} files always have elapsed times with their waiting part")
-        if time is not None and not has_times:
-            what = recording_kinds.entry(recording.kind).of
-            raise FormatError(f"a recording of {what} has only one kind of times")
-        return recording.timed(time or ("wall" if has_times and self.all_times else recording.times))
+        if time is not None and not kind.times:
+            raise FormatError(f"a recording of {kind.of} has only one kind of times")
+        return recording.timed(time or ("wall" if kind.times and self.all_times else recording.times))
 
     def write(
         self, recording: Recording, file: ByteSink, weight: str = "", report: CoverageReport | None = None
@@ -122,13 +127,20 @@ class Format:
         weight: one of WEIGHTS, for stacks of objects, by default the first. report: as for formats.write(). Raise
         FormatError if the format does not support this kind of recording or this weight.
         """
+        from seismo.formats import names
+
         kind = shown_as(recording.kind)
+        others = f"formats for this recording: {', '.join(names(kind))}"
         if not self.holds(kind):
-            self._refuse(kind)
+            wanted, what = KINDS[self.of[0]], KINDS[kind].of if kind in KINDS else kind
+            raise FormatError(
+                f"{self.name} files hold {wanted.of}, and this is a recording of {what}",
+                hint=f"seismo {wanted.verb} records {wanted.of}; {others}",
+            )
         if self.of_traces and not recording.calls:
             raise FormatError(
                 f"{self.name} files hold a trace, and this recording is not one",
-                hint=f"seismo trace records one; formats for this recording: {', '.join(_names(kind))}",
+                hint=f"seismo trace records one; {others}",
             )
         if recording.timeless and self.of and not self.counts:
             raise FormatError(
@@ -144,19 +156,10 @@ class Format:
             )
         if weighed is not None:
             weighed(recording, file, weight or WEIGHTS[0])
-        elif self.takes_report:
+        elif COVERAGE in self.of:
             self.writer(recording, file, report)
         else:
             self.writer(recording, file)
-
-    def _refuse(self, kind: str) -> NoReturn:
-        """Raise FormatError with the formats for this kind."""
-        wanted = recording_kinds.KINDS[self.of[0]]
-        what = recording_kinds.KINDS[kind].of if kind in recording_kinds.KINDS else kind
-        raise FormatError(
-            f"{self.name} files hold {wanted.of}, and this is a recording of {what}",
-            hint=f"seismo {wanted.verb} records {wanted.of}; formats for this recording: {', '.join(_names(kind))}",
-        )
 
     def cut_ns(self, recording: Recording) -> int | None:
         """Return the time at which a trace with too many calls is cut, in ns from its start, or None."""
@@ -176,7 +179,10 @@ class Format:
         A damaged file of seismo itself raises RecordingError.
         """
         if self.reader is None:
-            raise FormatError(f"{self.name} files are written, but not read", path, f"files that are read: {_read()}")
+            from seismo.formats import FORMATS
+
+            read = ", ".join(format_.name for format_ in FORMATS if format_.reader is not None)
+            raise FormatError(f"{self.name} files are written, but not read", path, f"files that are read: {read}")
         data = read_bytes(path)
         try:
             return self.reader(data)
@@ -184,18 +190,6 @@ class Format:
             raise RecordingError(error.what, path, error.hint) from None
         except (ValueError, RecursionError) as error:
             raise FormatError(f"this is not a {self.name} file that can be read: {error}", where=path) from error
-
-
-def _names(kind: str) -> list[str]:
-    from seismo.formats import names
-
-    return names(kind)
-
-
-def _read() -> str:
-    from seismo.formats import FORMATS
-
-    return ", ".join(format_.name for format_ in FORMATS if format_.reader is not None)
 
 
 def read_bytes(path: str) -> bytes:
@@ -236,24 +230,13 @@ def whole(value: object, what: str) -> int:
     return round(value)
 
 
-def json_object(value: object, what: str) -> dict[str, Any]:
-    """Return `value` if it is a JSON object. Raise ValueError otherwise, as the functions below do."""
-    if not isinstance(value, dict):
-        raise ValueError(f"{what} is not an object")  # noqa: TRY004 - the file is invalid
-    return value
+_NAMES = {dict: "an object", list: "a list", str: "a text", int: "a whole number"}
 
 
-def json_list(value: object, what: str) -> list[Any]:
-    """Return `value` if it is a list."""
-    if not isinstance(value, list):
-        raise ValueError(f"{what} is not a list")  # noqa: TRY004
-    return value
-
-
-def json_string(value: object, what: str) -> str:
-    """Return `value` if it is a text."""
-    if not isinstance(value, str):
-        raise ValueError(f"{what} is not a text")  # noqa: TRY004
+def checked(value: object, type_: type[_T], what: str) -> _T:
+    """Return `value` if it has this type, one of JSON. Raise ValueError otherwise."""
+    if type(value) is not type_:
+        raise ValueError(f"{what} is not {_NAMES[type_]}")
     return value
 
 
@@ -262,30 +245,33 @@ def number(value: float) -> int:
     return round(value) if 0 < value < MAX_VALUE else 0  # 0 also for NaN
 
 
-class TextSink:
-    """A buffer that collects text and writes it as UTF-8 in large blocks; a context manager."""
+class _Raw(io.RawIOBase):
+    """A sink as the io module needs it."""
 
     def __init__(self, file: ByteSink) -> None:
         self._file = file
-        self._pieces: list[str] = []
-        self._held = 0
 
-    def write(self, text: str) -> None:
-        """Add text, which may be written later."""
-        self._pieces.append(text)
-        self._held += len(text)
-        if self._held > 1 << 18:
-            self.flush()
+    def writable(self) -> bool:
+        return True
 
-    def flush(self) -> None:
-        """Write the buffered text."""
-        self._file.write("".join(self._pieces).encode())
-        self._pieces.clear()
-        self._held = 0
+    def write(self, data: ReadableBuffer) -> int:
+        self._file.write(bytes(data))
+        return memoryview(data).nbytes
 
-    def __enter__(self) -> Self:
-        return self
 
-    def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
-        if kind is None:
-            self.flush()
+def buffered(file: ByteSink) -> io.BufferedWriter:
+    """Return a buffer that writes large blocks; a context manager, which does not close the file."""
+    return io.BufferedWriter(_Raw(file), 1 << 18)
+
+
+def text_sink(file: ByteSink) -> io.TextIOWrapper:
+    """Return such a buffer of text, which is written as UTF-8."""
+    return io.TextIOWrapper(buffered(file), "utf-8", newline="")
+
+
+def separated(texts: Iterable[str], separator: str = ",\n") -> Iterator[str]:
+    """Yield the texts with the separator before each but the first."""
+    before = ""
+    for text in texts:
+        yield before + text
+        before = separator

@@ -11,14 +11,16 @@ from array import array
 from typing import TYPE_CHECKING
 
 from seismo import progress
-from seismo.formats.function_names import Frame
+from seismo.formats.base import MAX_DEPTH
+from seismo.formats.function_names import SYNTHETIC, Frame
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from seismo.model import Recording
 
 NONE = -1
+DEEPER = Frame(SYNTHETIC, "", "<deeper>", "", 0)
 _APART = 10_000_000  # larger than any pid of Linux
 
 
@@ -76,6 +78,45 @@ class CallTrees:
     def busy_threads(self) -> list[int]:
         """Return the rows of the threads that have nodes."""
         return [thread for thread in range(self.threads) if self._first_root[thread] >= 0]
+
+
+def bounded_paths(
+    forest: CallTrees,
+    thread: int,
+    begin: bytes,
+    below: Callable[[bytes, int], bytes],
+    values: Callable[[int], Sequence[int]],
+) -> Iterator[tuple[bytes, Sequence[int]]]:
+    """Yield the paths of a thread with the values of their nodes, for formats that write whole paths.
+
+    A chain of n calls has paths of n²/2 functions in all: ten thousand levels would be half a gigabyte. So all levels
+    beyond MAX_DEPTH are merged under DEEPER, at the end of the first MAX_DEPTH functions: each function keeps its sums.
+
+    begin: the path above the first function; below: appends a function (its row, that of DEEPER is after the last) to
+    a path; values: of a row of the tree
+    """
+    function, deeper_row = forest.function, len(forest.recording.functions)
+    path = [begin]
+    depth = 0
+    deeper: dict[int, Sequence[int]] = {}
+    for step in forest.walk(thread):
+        if step >= 0:
+            depth += 1
+            called, found = function[step], values(step)
+            if depth <= MAX_DEPTH:
+                path.append(below(path[-1], called))
+                yield path[-1], found
+            else:
+                deeper[called] = [a + b for a, b in zip(found, deeper.get(called, [0] * len(found)), strict=True)]
+            continue
+        if depth == MAX_DEPTH and deeper:
+            under = below(path[-1], deeper_row)
+            for called, found in deeper.items():
+                yield below(under, called), found
+            deeper.clear()
+        if depth <= MAX_DEPTH:
+            path.pop()
+        depth -= 1
 
 
 def frames(recording: Recording) -> list[Frame]:

@@ -26,8 +26,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from typing import TextIO
 
-from seismo.formats.base import MAX_VALUE, ByteSink, Format, TextSink, number
+from seismo.formats.base import MAX_VALUE, ByteSink, Format, number, text_sink
 from seismo.formats.call_graph import REBUILT, CallGraphs, Cost, Graph, complete, into_tree
 from seismo.formats.call_trees import CallTrees, frames, pids, program
 from seismo.formats.function_names import distinct_names, escape, parse, unescape
@@ -54,7 +55,7 @@ class _Names:
 class _Writer:
     """The state that the parts of a file share: the names of functions and files."""
 
-    def __init__(self, recording: Recording, out: TextSink) -> None:
+    def __init__(self, recording: Recording, out: TextIO) -> None:
         self._out = out
         self._forest = CallTrees(recording)
         self._frames = frames(recording)
@@ -109,7 +110,7 @@ class _Writer:
 
 
 def _write(recording: Recording, file: ByteSink) -> None:
-    with TextSink(file) as out:
+    with text_sink(file) as out:
         out.write(f"# callgrind format\nversion: 1\ncreator: seismo\ncmd: {escape(program(recording))}\n")
         losses = recording.losses
         for kind, count, detail in zip(losses["kind"], losses["count"], losses["detail"], strict=True):

@@ -6,19 +6,24 @@ instant, a counter or an asynchronous span. `otherData` lists the file and line 
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from seismo import progress
-from seismo.formats.base import ByteSink, Format, TextSink
+from seismo.formats.base import ByteSink, Format, separated, text_sink
 from seismo.formats.call_trees import frames, program
-from seismo.formats.function_names import distinct_names, escape, json_text, name
-from seismo.formats.trace_tracks import TraceTracks, flag_words, mark_data, trace_tracks, value_of
+from seismo.formats.function_names import distinct_names, escape, json_text
+from seismo.formats.trace_tracks import TraceTracks, flag_words, trace_tracks
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from seismo.model import Recording
 
 MOST = 1_000_000
 """The most calls that are written: about 130 MB, which a page in a browser can still open."""
+
+_KINDS = ("python", "c", "synthetic")
 
 
 def _us(ns: int) -> str:
@@ -26,41 +31,34 @@ def _us(ns: int) -> str:
 
 
 def _write(recording: Recording, file: ByteSink) -> None:
-    found = trace_tracks(recording, MOST)
-    with TextSink(file) as out:
-        about: dict[str, Any] = {"exporter": "seismo", "program": program(recording)}
-        about["start_ns"] = recording.calls.start_ns
-        functions = frames(recording)
-        shown = distinct_names(functions)
-        about["functions"] = [
-            [text, frame.file, max(frame.line, 0)] for text, frame in zip(shown, functions, strict=True)
-        ]
-        if found.cut_ns is not None:
-            about["cut"] = f"only the first {found.cut_ns / 1e9:.6f} s, because a viewer cannot open more calls"
+    found, functions = trace_tracks(recording, MOST), frames(recording)
+    shown = distinct_names(functions)
+    about = {
+        "exporter": "seismo",
+        "program": program(recording),
+        "start_ns": recording.calls.start_ns,
+        "functions": [[text, frame.file, max(frame.line, 0)] for text, frame in zip(shown, functions, strict=True)],
+    }
+    if found.cut_ns is not None:
+        about["cut"] = f"only the first {found.cut_ns / 1e9:.6f} s, because a viewer cannot open more calls"
+    heads = [
+        f'"cat":"{_KINDS[frame.kind]}","name":{json_text(text)}' for text, frame in zip(shown, functions, strict=True)
+    ]
+    with text_sink(file) as out:
         out.write(f'{{"otherData":{json_text(about)},\n"displayTimeUnit":"ns","traceEvents":[\n')
-        comma = _write_names(out, found)
-        comma = _write_calls(out, recording, found, shown, comma)
-        _write_marks(out, found, comma)
+        out.writelines(separated(chain(_names(found), _calls(found, heads), _marks(found))))
         out.write("\n]}\n")
 
 
-def _write_names(out: TextSink, found: TraceTracks) -> str:
-    comma = ""
+def _names(found: TraceTracks) -> Iterator[str]:
     for track in found.tracks:
-        place = f'"pid":{track.pid},"tid":{track.tid}'
         for what, value in (("process_name", track.process), ("thread_name", track.label)):
             arguments = json_text({"name": escape(value)})
-            out.write(f'{comma}{{"ph":"M",{place},"name":"{what}","args":{arguments}}}')
-            comma = ",\n"
-    return comma
+            yield f'{{"ph":"M","pid":{track.pid},"tid":{track.tid},"name":"{what}","args":{arguments}}}'
 
 
-def _write_calls(out: TextSink, recording: Recording, found: TraceTracks, shown: list[str], comma: str) -> str:
-    kinds = ["python", "c", "synthetic"]
-    names = []
-    for text, frame in zip(shown, frames(recording), strict=True):
-        kind = kinds[frame.kind] if frame.kind < len(kinds) else "python"
-        names.append(f'"cat":"{kind}","name":{json_text(text)}')
+def _calls(found: TraceTracks, heads: list[str]) -> Iterator[str]:
+    """Yield the events of calls. heads: category and name of each function."""
     columns = ("start_ns", "end_ns", "start_bound_ns", "end_bound_ns", "function", "flags")
     starts, ends, before, after, functions, flags = (found.calls.numbers(column) for column in columns)
     for track in found.tracks:
@@ -75,37 +73,27 @@ def _write_calls(out: TextSink, recording: Recording, found: TraceTracks, shown:
                 arguments["note"] = flag_words(flags[row])
             more = f',"args":{json_text(arguments)}' if arguments else ""
             length = _us(max(0, ends[row] - start))
-            out.write(f'{comma}{{"ph":"X",{place},"ts":{_us(start)},"dur":{length},{names[functions[row]]}{more}}}')
-            comma = ",\n"
-    return comma
+            yield f'{{"ph":"X",{place},"ts":{_us(start)},"dur":{length},{heads[functions[row]]}{more}}}'
 
 
-def _write_marks(out: TextSink, found: TraceTracks, comma: str) -> None:
-    tracks = {(track.thread, track.stream): track for track in found.tracks}
-    for instant in found.instants:
-        track = tracks.get((instant.thread, instant.stream))
-        if track is None:
-            continue
-        event: dict[str, Any] = {"pid": track.pid, "tid": track.tid, "name": name("", instant.name), "cat": "program"}
-        value = value_of(instant.data)
-        if instant.kind == "counter" and value is not None:
-            event |= {"ph": "C", "args": {"value": value}}
-        elif instant.kind in ("begin", "end"):
-            event |= {"ph": "b" if instant.kind == "begin" else "e", "id2": {"local": hex(instant.span)}}
-        else:
+def _marks(found: TraceTracks) -> Iterator[str]:
+    for mark in found.marks:
+        track = found.tracks[mark.track]
+        event: dict[str, Any] = {"pid": track.pid, "tid": track.tid, "name": mark.name, "cat": "program"}
+        if mark.kind == "counter":
+            event |= {"ph": "C", "args": {"value": mark.value}}
+        elif mark.kind == "mark":
             event |= {"ph": "i", "s": "t"}
-        if instant.data is not None and "args" not in event:
-            event["args"] = {"data": mark_data(instant.data)}
-        text = json_text(event)
-        out.write(f'{comma}{{"ts":{_us(instant.time_ns)},{text[1:]}')
-        comma = ",\n"
-    for gap in found.gaps:
-        track = tracks.get((gap.thread, gap.stream))
-        if track is not None:
-            place = f'"pid":{track.pid},"tid":{track.tid},"ts":{_us(gap.start_ns)}'
-            length = _us(gap.end_ns - gap.start_ns)
-            out.write(f'{comma}{{"ph":"i","s":"t",{place},"cat":"seismo","name":"events missing for {length} us"}}')
-            comma = ",\n"
+        else:
+            event |= {"ph": mark.kind[0], "id2": {"local": hex(mark.span)}}
+        if mark.data is not None:
+            event.setdefault("args", {"data": mark.data})
+        yield f'{{"ts":{_us(mark.time_ns)},{json_text(event)[1:]}'
+    for place, gap in found.gaps:
+        track = found.tracks[place]
+        text = f"events missing for {_us(gap.end_ns - gap.start_ns)} us"
+        where = f'"pid":{track.pid},"tid":{track.tid},"ts":{_us(gap.start_ns)}'
+        yield f'{{"ph":"i","s":"t",{where},"cat":"seismo","name":"{text}"}}'
 
 
 FORMAT = Format(

@@ -17,10 +17,10 @@ from __future__ import annotations
 import os
 import re
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 from seismo.coverage.percentages import Percentages
-from seismo.formats.base import MAX_LINE, MAX_VALUE, ByteSink, Format, TextSink
+from seismo.formats.base import MAX_LINE, MAX_VALUE, ByteSink, Format, text_sink
 from seismo.formats.coverage_base import CoverageBuilder, count_in, field_path, field_text, report_of, tool_version
 from seismo.recording_kinds import COVERAGE
 
@@ -42,7 +42,7 @@ def _write(recording: Recording, file: ByteSink, report: CoverageReport | None) 
     stamp = max(ends) // 1_000_000 if ends else int(time.time() * 1000)
     packages, sources = _packages(report)
     totals = report.totals
-    with TextSink(file) as out:
+    with text_sink(file) as out:
         out.write(f'<?xml version="1.0" encoding="UTF-8"?>\n{DOCTYPE}\n')
         out.write(f"<coverage {_rates(totals, branch)} ")
         out.write(f'lines-covered="{totals.executed}" lines-valid="{totals.statements}" ')
@@ -76,7 +76,7 @@ def _packages(report: CoverageReport) -> tuple[dict[str, list[tuple[str, FileCov
     return packages, sorted(sources, key=_as_people_sort)
 
 
-def _lines(out: TextSink, covered: FileCoverage, branch: bool) -> None:
+def _lines(out: TextIO, covered: FileCoverage, branch: bool) -> None:
     missing = set(covered.missing)
     for line in covered.statements:
         hits = 0 if line in missing else covered.hits_of(line)
@@ -120,8 +120,6 @@ class _Reader:
 
     def __init__(self) -> None:
         self.covered = CoverageBuilder()
-        self.root = ""
-        self.largest = 0
         self.branches = 0
         self.known = 0  # branch lines with known targets
         self._sources: list[str] = []
@@ -134,10 +132,8 @@ class _Reader:
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
         """Start an element. Raise ValueError if it is invalid."""
-        if not self._within:
-            self.root = name
-            if name != "coverage":
-                raise ValueError(f"its outermost element is {name[:40]!r}, not coverage")
+        if not self._within and name != "coverage":
+            raise ValueError(f"its outermost element is {name[:40]!r}, not coverage")
         if len(self._within) > 100:
             raise ValueError("its elements are nested too deeply")
         self._within.append(name)
@@ -183,7 +179,6 @@ class _Reader:
         line = count_in(attributes.get("number", ""), MAX_LINE, "number=")
         hits = count_in(attributes.get("hits", ""), MAX_VALUE, "hits=")
         self._line, self._hit = line, hits > 0
-        self.largest = max(self.largest, hits)
         if hits:
             self.covered.line(file, line, hits)
         if attributes.get("branch") == "true":
@@ -220,7 +215,7 @@ def _read(data: bytes) -> Recording:
     unknown = reader.branches - reader.known
     if unknown > 0:
         reader.covered.loss("branches-unknown", unknown, "lines whose branches have no targets")
-    return reader.covered.build("cobertura", 0 < reader.branches <= reader.known, counts=reader.largest > 1)
+    return reader.covered.build("cobertura", 0 < reader.branches <= reader.known)
 
 
 def _refuse_entity(name: str, *_: object) -> None:
@@ -238,6 +233,5 @@ FORMAT = Format(
     kept="lines with their counts; branches, of seismo's own files",
     of=(COVERAGE,),
     needs_sources=True,
-    takes_report=True,
     mark=b'version="seismo ',
 )

@@ -6,10 +6,6 @@ the name, it is `module:qualname (:line)` or, if that is ambiguous, the word of 
 third format has these words for all functions. If there are several threads, each stack begins with `<thread ID NAME>`,
 and if there are several processes, with `<process PID>`.
 
-A path of n frames has n frames of text, so a chain of n calls has n²/2: ten thousand levels would be half a gigabyte.
-Beyond MAX_DEPTH, functions are written under `<deeper>` at the end of the first MAX_DEPTH frames, so that each function
-keeps its weight.
-
 For a recording of objects the stacks are those of allocation_stacks.py: the last frame is a type, and the weight is
 selectable.
 """
@@ -17,25 +13,22 @@ selectable.
 from __future__ import annotations
 
 import re
-from functools import partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 from seismo.formats.allocation_stacks import stacks
-from seismo.formats.base import MAX_DEPTH, ByteSink, Format, TextSink, number, whole
+from seismo.formats.base import MAX_DEPTH, ByteSink, Format, buffered, number, text_sink, whole
 from seismo.formats.call_path_builder import ROOT, Paths
-from seismo.formats.call_trees import CallTrees, frames, pids
+from seismo.formats.call_trees import DEEPER, CallTrees, bounded_paths, frames, pids
 from seismo.formats.function_names import PYTHON, C, Frame, escape, parse, unescape, word
 from seismo.model import Builder, Recording
 from seismo.recording_kinds import CALLS as OF_CALLS
 from seismo.recording_kinds import OBJECTS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
-    _Weigh = Callable[[Recording], Callable[[int], int]]
-
-DEEPER = b"<deeper>"
-
+_TIME = "own_ns"
 _OF_C = " (C)"
 # A function with its file and line, as only the long names have them, and the endings of short names.
 _WITH_FILE = re.compile(r" \([^;\n:][^;\n]*:[0-9]+\)(?:;| [0-9.]+$)", re.MULTILINE)
@@ -45,24 +38,24 @@ _PROCESS = re.compile(r"<process (-?[0-9]{1,18})>\Z")
 _THREAD = re.compile(r"(?s)<thread (-?[0-9]{1,18}) (.*)>\Z")
 
 
-def _write(recording: Recording, file: ByteSink, weigh: _Weigh, places: bool = False) -> None:
-    """Write the stacks. places: True for the file and line of each function."""
+def _write(recording: Recording, file: ByteSink, weight: str, places: bool = False) -> None:
+    """Write the stacks. weight: a column of the tree; places: True for the file and line of each function."""
     forest = CallTrees(recording)
     functions = frames(recording)
-    words = [text.encode() for text in (map(word, functions) if places else _short(functions))]
-    weight = weigh(recording)
+    words = [text.encode() for text in (*(map(word, functions) if places else _short(functions)), word(DEEPER))]
+    column = recording.tree[weight]
     begin = _beginnings(recording, forest)
-    held: list[bytes] = []
-    size = 0
-    for thread in forest.busy_threads():
-        for line in _lines(forest, thread, begin[thread], words, weight):
-            held.append(line)
-            size += len(line)
-            if size > 1 << 18:
-                file.write(b"".join(held))
-                held.clear()
-                size = 0
-    file.write(b"".join(held))
+
+    def below(path: bytes, function: int) -> bytes:
+        return b"%b;%b" % (path, words[function]) if path else words[function]
+
+    with buffered(file) as out:
+        for thread in forest.busy_threads():
+            for path, (amount,) in bounded_paths(
+                forest, thread, begin[thread], below, lambda row: (number(column[row]),)
+            ):
+                if amount:
+                    out.write(b"%b %d\n" % (path, amount))
 
 
 def _short(functions: list[Frame]) -> Iterator[str]:
@@ -81,46 +74,11 @@ def _short(functions: list[Frame]) -> Iterator[str]:
             yield bare + _OF_C if frame.kind == C else bare
 
 
-def _lines(
-    forest: CallTrees, thread: int, begin: bytes, words: list[bytes], weight: Callable[[int], int]
-) -> Iterator[bytes]:
-    """Yield a thread's lines. One buffer holds the current path during the walk."""
-    function = forest.function
-    path = bytearray(begin)
-    depth = 0
-    ends: list[int] = []
-    deeper: dict[bytes, int] = {}
-    for step in forest.walk(thread):
-        if step >= 0:
-            depth += 1
-            text = words[function[step]]
-            if depth <= MAX_DEPTH:
-                ends.append(len(path))
-                path += b";" + text if path else text
-                amount = weight(step)
-                if amount:
-                    yield b"%b %d\n" % (bytes(path), amount)
-            else:
-                deeper[text] = deeper.get(text, 0) + weight(step)
-            continue
-        if depth == MAX_DEPTH and deeper:
-            for text, amount in deeper.items():
-                if amount:
-                    yield b"%b;%b;%b %d\n" % (bytes(path), DEEPER, text, amount)
-            deeper.clear()
-        if depth <= MAX_DEPTH:
-            del path[ends.pop() :]
-        depth -= 1
-
-
 def _write_objects(recording: Recording, file: ByteSink, weight: str) -> None:
-    words: dict[Frame, str] = {}
-    with TextSink(file) as out:
+    shown = lru_cache(None)(word)
+    with text_sink(file) as out:
         for stack, amount in stacks(recording, weight).items():
-            for frame in stack:
-                if frame not in words:
-                    words[frame] = word(frame)
-            out.write(f"{';'.join(map(words.__getitem__, stack))} {amount}\n")
+            out.write(f"{';'.join(map(shown, stack))} {amount}\n")
 
 
 def _beginnings(recording: Recording, forest: CallTrees) -> list[bytes]:
@@ -138,45 +96,30 @@ def _beginnings(recording: Recording, forest: CallTrees) -> list[bytes]:
     return begin
 
 
-def _nanoseconds(recording: Recording) -> Callable[[int], int]:
-    own = recording.tree["own_ns"]
-    return lambda row: number(own[row])
-
-
-def _calls(recording: Recording) -> Callable[[int], int]:
-    calls = recording.tree["calls"]
-    return lambda row: int(calls[row])
-
-
 _WEIGHT = re.compile(r"[0-9]{1,19}(?:\.[0-9]{1,9})?\Z")
 
 
-def _read(data: bytes, source: str, counts: bool) -> Recording:
-    """Read collapsed stacks. counts: True if the weights are calls, False if they are ns."""
+def _read(data: bytes, source: str, weight: str) -> Recording:
+    """Read collapsed stacks. weight: the column of the tree that has it."""
     builder = Builder()
     paths = Paths(builder)
-    functions: dict[str, int] = {}
     content = data.decode("utf-8", "replace")
     # If functions have files, one without is a C function. If C functions are marked, it is a Python function.
     bare = C if _WITH_FILE.search(content) and not _SHORT.search(content) else PYTHON
+    function = lru_cache(None)(lambda text: paths.function(_frame(text, bare)))
     for place, line in enumerate(content.split("\n"), 1):
-        stack, space, weight = line.rstrip("\r").rpartition(" ")
-        if not space and not weight:
+        stack, space, amount = line.rstrip("\r").rpartition(" ")
+        if not space and not amount:
             continue
-        if not stack or not _WEIGHT.match(weight):
+        if not stack or not _WEIGHT.match(amount):
             raise ValueError(f"line {place} does not end with a space and a number")
         thread, words = _thread(paths, stack.split(";"))
         node = ROOT
         for text in words:
-            function = functions.get(text)
-            if function is None:
-                function = functions[text] = paths.function(_frame(text, bare))
-            node = paths.child(thread, node, function)
-        if node == ROOT:
-            continue  # only a thread's marker
-        column = paths.calls if counts else paths.own
-        column[node] += whole(float(weight) if "." in weight else int(weight), "a weight")
-    if not counts:
+            node = paths.child(thread, node, function(text))
+        if node != ROOT:  # else it is only a thread's marker
+            paths.columns[weight][node] += whole(float(amount) if "." in amount else int(amount), "a weight")
+    if weight == _TIME:
         builder.loss("calls-unknown", 1, "collapsed stacks have weights and no calls")
         builder.loss("unit-assumed", 1, "the weights were taken for ns")
     return paths.build(source)
@@ -210,26 +153,18 @@ _SPLIT = "threads and processes where there are several, and functions, paths an
 _NO_PLACES = "files and lines of functions,"
 
 
-def _format(
-    name: str,
-    description: str,
-    lost: str,
-    weigh: _Weigh = _nanoseconds,
-    places: bool = False,
-    counts: bool = False,
-    **more: Any,
-) -> Format:
-    """Return an entry of the registry. weigh, places: as for _write; counts: as for _read."""
+def _format(name: str, description: str, lost: str, weight: str = _TIME, places: bool = False, **more: Any) -> Format:
+    """Return an entry of the registry. weight, places: as for _write()."""
     return Format(
         name=name,
         description=f"collapsed stacks, {description}",
         suffixes=more.pop("suffixes", ()),
         binary=False,
-        writer=partial(_write, weigh=weigh, places=places),
-        reader=partial(_read, source=name, counts=counts),
+        writer=partial(_write, weight=weight, places=places),
+        reader=partial(_read, source=name, weight=weight),
         lost=f"{lost}, {_LOST}" if places else f"{lost}, {_NO_PLACES} {_LOST}",
         kept=_SPLIT,
-        counts=counts,
+        counts=weight != _TIME,
         **more,
     )
 
@@ -245,4 +180,4 @@ FORMAT = _format(
 LONG = _format(
     "collapsed-long", "own time in ns, with the files and lines of functions: many times as large", "calls", places=True
 )
-CALLS = _format("collapsed-calls", "weighted by calls", "times", _calls, counts=True)
+CALLS = _format("collapsed-calls", "weighted by calls", "times", "calls")

@@ -68,6 +68,7 @@ class CoverageBuilder:
         self._arcs: dict[tuple[int, int, int], int] = {}
         self._hits: list[int] = []
         self._arc_hits: list[int] = []
+        self._largest = 0  # of the hits that were added
         self._contexts: dict[str, tuple[list[int], list[int]]] = {}  # rows of lines and of arcs
 
     def file(self, path: str) -> int:
@@ -87,6 +88,7 @@ class CoverageBuilder:
         if row is None:
             row = rows[line] = self._room(self._hits)
             self._places.append((file, line))
+        self._largest = max(self._largest, hits)
         self._hits[row] = min(self._hits[row] + hits, MAX_VALUE)
         for name in contexts:
             self._context(name)[0].append(row)
@@ -115,8 +117,9 @@ class CoverageBuilder:
         """Add a loss for missing data."""
         self._builder.loss(kind, count, detail)
 
-    def build(self, source_format: str, branch: bool, counts: bool) -> Recording:
-        """Return the recording. counts: True if hits are counts, False if they only mean that a line ran."""
+    def build(self, source_format: str, branch: bool) -> Recording:
+        """Return the recording. Hits are counts if any is larger than 1; else they only mean that a line ran."""
+        counts = self._largest > 1
         flags = 0 if counts else RAN_ONLY
         for (file, line), hits in zip(self._places, self._hits, strict=True):
             self._builder.line(file, line, hits if counts else 1, flags=flags)

@@ -20,7 +20,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
 from seismo.errors import FormatError, SeismoError, install_command
-from seismo.formats.base import MAX_LINE, MAX_NODES, ByteSink, Format
+from seismo.formats.base import MAX_LINE, MAX_NODES, ByteSink, Format, checked
 from seismo.formats.coverage_base import (
     Arc,
     CoverageBuilder,
@@ -150,8 +150,10 @@ def _read_database(database: sqlite3.Connection) -> Recording:
     has_arcs_text = dict(database.execute("SELECT key, value FROM meta WHERE key = 'has_arcs'")).get("has_arcs")
     branch = str(has_arcs_text) == "1"
     covered = CoverageBuilder()
-    files = {id_: covered.file(_text(path)) for id_, path in database.execute("SELECT id, path FROM file")}
-    names = {id_: _text(name) for id_, name in database.execute("SELECT id, context FROM context")}
+    files = {
+        id_: covered.file(checked(path, str, "a name")) for id_, path in database.execute("SELECT id, path FROM file")
+    }
+    names = {id_: checked(name, str, "a name") for id_, name in database.execute("SELECT id, context FROM context")}
     if branch:
         _read_arcs(database, covered, files, names)
     else:
@@ -159,7 +161,7 @@ def _read_database(database: sqlite3.Connection) -> Recording:
     tracers = sum(1 for (tracer,) in database.execute("SELECT tracer FROM tracer") if tracer)
     if tracers:
         covered.loss("tracers-dropped", tracers, "files traced by a plugin of coverage.py are read as Python")
-    return covered.build("coverage", branch, counts=False)
+    return covered.build("coverage", branch)
 
 
 def _guard(database: sqlite3.Connection) -> None:
@@ -198,18 +200,6 @@ def _guard(database: sqlite3.Connection) -> None:
     database.set_progress_handler(too_long, _STEPS)
 
 
-def _text(value: object) -> str:
-    if not isinstance(value, str):
-        raise ValueError("a name is not a text")  # noqa: TRY004 - the file is invalid
-    return value
-
-
-def _number(value: object) -> int:
-    if type(value) is not int:
-        raise ValueError("a line number is not a whole number")
-    return value
-
-
 def _read_lines(
     database: sqlite3.Connection, covered: CoverageBuilder, files: dict[int, int], names: dict[int, str]
 ) -> None:
@@ -236,7 +226,7 @@ def _read_arcs(
             raise ValueError(f"it has more than {MAX_NODES << 3} arcs in contexts")
         if file not in files or context not in names:
             raise ValueError("an arc has an unknown file or context")
-        begin, end = _number(begin), _number(end)
+        begin, end = (checked(line, int, "a line number") for line in (begin, end))
         context_names = (names[context],)
         for line in {begin, end}:
             if line > 0:
@@ -256,5 +246,4 @@ FORMAT = Format(
     lost="hit counts, functions, conditions, losses",
     kept="lines or arcs, contexts",
     of=(COVERAGE,),
-    takes_report=True,
 )

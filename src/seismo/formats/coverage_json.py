@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from seismo.coverage.percentages import Percentages, percent_text
-from seismo.formats.base import ByteSink, Format, TextSink, json_list, json_object, json_string
+from seismo.formats.base import ByteSink, Format, checked, text_sink
 from seismo.formats.coverage_base import CoverageBuilder, report_of, tool_version
 from seismo.formats.function_names import json_text
 from seismo.recording_kinds import COVERAGE
@@ -38,13 +38,11 @@ def _write(recording: Recording, file: ByteSink, report: CoverageReport | None) 
         "branch_coverage": writer.branch,
         "show_contexts": report.has_contexts,
     }
-    with TextSink(file) as out:
+    with text_sink(file) as out:
         out.write(f'{{"meta": {json_text(meta)}, "files": {{')
-        comma = "\n"
-        for covered in report.files:
+        for place, covered in enumerate(report.files):
             of_file = covered.contexts_by_line if report.has_contexts else None
-            out.write(f"{comma}{json_text(covered.path)}: {json_text(writer.file(covered, of_file))}")
-            comma = ",\n"
+            out.write(f"{',' if place else ''}\n{json_text(covered.path)}: {json_text(writer.file(covered, of_file))}")
         out.write(f'}},\n"totals": {json_text(writer.summary(report.totals))}}}\n')
 
 
@@ -140,28 +138,23 @@ def read_document(document: object) -> Recording:
     branch = meta.get("branch_coverage") is True
     for path, content in document["files"].items():
         _read_file(covered, path, content, branch)
-    return covered.build("coverage-json", branch, counts=False)
+    return covered.build("coverage-json", branch)
 
 
 def _read_file(covered: CoverageBuilder, path: str, content: object, branch: bool) -> None:
-    about = json_object(content, f"{path[:60]!r}")
-    contexts = json_object(about.get("contexts", {}), "the value of contexts")
+    about = checked(content, dict, f"{path[:60]!r}")
+    contexts = checked(about.get("contexts", {}), dict, "the value of contexts")
     for names in contexts.values():
-        for name in json_list(names, "the contexts of a line"):
-            json_string(name, "a context")
+        for name in checked(names, list, "the contexts of a line"):
+            checked(name, str, "a context")
     file = covered.file(path)
-    for line in json_list(about.get("executed_lines"), "executed_lines"):
-        covered.line(file, _line(line), contexts=contexts.get(str(line), []))
-    for arc in json_list(about.get("executed_branches", []), "executed_branches") if branch else ():
+    for line in checked(about.get("executed_lines"), list, "executed_lines"):
+        covered.line(file, checked(line, int, "a line number"), contexts=contexts.get(str(line), []))
+    for arc in checked(about.get("executed_branches", []), list, "executed_branches") if branch else ():
         if not isinstance(arc, list) or len(arc) != 2:
             raise ValueError("a branch is not a pair of lines")
-        covered.arc(file, _line(arc[0]), _line(arc[1]), contexts.get(str(arc[0]), []))
-
-
-def _line(value: object) -> int:
-    if type(value) is not int:
-        raise ValueError("a line number is not a whole number")
-    return value
+        begin, end = (checked(line, int, "a line number") for line in arc)
+        covered.arc(file, begin, end, contexts.get(str(begin), []))
 
 
 FORMAT = Format(
@@ -175,6 +168,5 @@ FORMAT = Format(
     kept="executed lines, taken branches, contexts",
     of=(COVERAGE,),
     needs_sources=True,
-    takes_report=True,
     mark=b'"version":"seismo ',
 )

@@ -12,15 +12,17 @@ upgrades older versions.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections import defaultdict
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, TextIO
 
-from seismo.formats.base import ByteSink, Format, TextSink, number
+from seismo.formats.base import ByteSink, Format, number, separated, text_sink
 from seismo.formats.call_trees import CallTrees, frames, pids, process_names, program
 from seismo.formats.function_names import SYNTHETIC, C, Frame, json_text, name
-from seismo.formats.trace_tracks import TraceTracks, mark_data, steps, trace_tracks, value_of
+from seismo.formats.trace_tracks import TraceTracks, steps, trace_tracks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from seismo.model import Recording
 
@@ -52,20 +54,10 @@ SCHEMA = [
 ]
 
 
-class _Strings:
-    """The texts that all tables refer to."""
-
-    def __init__(self) -> None:
-        self.index: dict[str, int] = {}
-
-    def __call__(self, text: str) -> int:
-        return self.index.setdefault(text, len(self.index))
-
-
 class _Tables:
     """The functions and stacks of one thread."""
 
-    def __init__(self, strings: _Strings, shown: list[Frame]) -> None:
+    def __init__(self, strings: defaultdict[str, int], shown: list[Frame]) -> None:
         self._strings, self._shown = strings, shown
         self._functions: dict[int, int] = {}
         self._resources: dict[str, int] = {}
@@ -90,7 +82,7 @@ class _Tables:
         resources = [self._resources.setdefault(_resource(frame), len(self._resources)) for frame in shown]
         lines = [frame.line if frame.line > 0 else None for frame in shown]
         zeros, nothing = [0] * count, [None] * count
-        names = [self._strings(text) for text in self._resources]
+        names = [self._strings[text] for text in self._resources]
         tables: dict[str, dict[str, Any]] = {
             "stackTable": {"frame": self.frame, "prefix": self.prefix},
             "frameTable": {
@@ -102,10 +94,10 @@ class _Tables:
                 **dict.fromkeys(("nativeSymbol", "innerWindowID", "column"), nothing),
             },
             "funcTable": {
-                "name": [self._strings(name(frame.module, frame.qualname)) for frame in shown],
+                "name": [self._strings[name(frame.module, frame.qualname)] for frame in shown],
                 **dict.fromkeys(("isJS", "relevantForJS"), python),
                 "resource": resources,
-                "fileName": [self._strings(name("", frame.file)) if frame.file else None for frame in shown],
+                "fileName": [self._strings[name("", frame.file)] if frame.file else None for frame in shown],
                 "lineNumber": lines,
                 "columnNumber": nothing,
             },
@@ -142,69 +134,53 @@ class _Samples:
         self.stacks.append(str(stack) if stack >= 0 else "null")
         self.times.append(at)
 
-    def write(self, out: TextSink) -> None:
+    def write(self, out: TextIO) -> None:
         """Write the table. The last sample has no duration."""
-        times = self.times
         out.write('"samples":{"stack":[')
-        _list(out, self.stacks)
+        out.writelines(separated(self.stacks, ","))
         out.write('],\n"time":[')
-        _list(out, map(_ms, times))
+        out.writelines(separated(map(_ms, self.times), ","))
         out.write('],\n"weight":[')
-        _list(out, (_ms(times[row + 1] - times[row]) if row + 1 < len(times) else "0" for row in range(len(times))))
-        out.write(f'],"weightType":"tracing-ms","length":{len(times)}}}')
-
-
-def _list(out: TextSink, texts: Iterable[str]) -> None:
-    held: list[str] = []
-    comma = ""
-    for text in texts:
-        held.append(text)
-        if len(held) >= 10_000:
-            out.write(comma + ",".join(held))
-            held.clear()
-            comma = ","
-    if held:
-        out.write(comma + ",".join(held))
+        out.writelines(separated((_ms(after - now) for now, after in pairwise([*self.times, *self.times[-1:]])), ","))
+        out.write(f'],"weightType":"tracing-ms","length":{len(self.times)}}}')
 
 
 class _Markers:
     """The marks of the program on a thread."""
 
-    def __init__(self, strings: _Strings) -> None:
+    def __init__(self, strings: defaultdict[str, int]) -> None:
         self._strings = strings
-        self.rows: list[tuple[str, str | None, int | None, int | None, int, dict[str, Any]]] = []
+        self.rows: list[tuple[dict[str, Any], str, float | None, float | None, int]] = []
 
     def add(self, shown: str, kind: str, start: int | None, end: int | None, data: Any) -> None:
         """Add a marker. A mark has only a start; a span lacks its start or end if that is not in the file."""
         phase = (_INTERVAL if end is not None else _BEGIN) if start is not None else _END
         if kind == "mark":
             phase = _INSTANT
-        shown_data = {"type": kind} if data is None else {"type": kind, "data": json_text(mark_data(data))}
-        self.rows.append((name("", shown), None, start, end, phase, shown_data))
+        about = {"type": kind} if data is None else {"type": kind, "data": json_text(data)}
+        start_ms, end_ms = (None if at is None else at / 1e6 for at in (start, end))
+        self.rows.append((about, shown, start_ms, end_ms, phase))
 
     def table(self) -> dict[str, Any]:
         """Return the columns."""
-        rows = self.rows
-        return {
-            "data": [row[5] for row in rows],
-            "name": [self._strings(row[0]) for row in rows],
-            "startTime": [None if row[2] is None else row[2] / 1e6 for row in rows],
-            "endTime": [None if row[3] is None else row[3] / 1e6 for row in rows],
-            "phase": [row[4] for row in rows],
-            "category": [_OTHER] * len(rows),
-            "length": len(rows),
-        }
+        columns = ("data", "name", "startTime", "endTime", "phase")
+        found: dict[str, Any] = {column: [row[place] for row in self.rows] for place, column in enumerate(columns)}
+        names = [self._strings[text] for text in found["name"]]
+        return found | {"name": names, "category": [_OTHER] * len(names), "length": len(names)}
 
 
 def _write(recording: Recording, file: ByteSink) -> None:
-    with TextSink(file) as out:
-        if recording.calls:
-            _write_trace(out, recording)
-        else:
-            _write_profile(out, recording)
+    strings: defaultdict[str, int] = defaultdict(lambda: len(strings))
+    assert strings["(root)"] == 0
+    with text_sink(file) as out:
+        write = _write_trace if recording.calls else _write_profile
+        counters = write(out, recording, frames(recording), strings)
+        out.write(f'],\n"counters":{json_text(counters)},"pages":[],')
+        sources: dict[str, Any] = {"length": 0, "uuid": [], "filename": []}
+        out.write(f'"shared":{{"stringArray":{json_text(list(strings))},"sources":{json_text(sources)}}}}}\n')
 
 
-def _head(out: TextSink, recording: Recording, start_ns: int, interval: float, source: str) -> None:
+def _head(out: TextIO, recording: Recording, start_ns: int, interval: float, source: str) -> None:
     shown = name("", program(recording))
     meta = {
         "exporter": "seismo",
@@ -225,10 +201,8 @@ def _head(out: TextSink, recording: Recording, start_ns: int, interval: float, s
     out.write(f'{{"meta":{json_text(meta)},\n"libs":[],"threads":[')
 
 
-def _thread(
-    out: TextSink, place: str, samples: _Samples, tables: _Tables, markers: _Markers, about: dict[str, Any]
-) -> None:
-    """Write one thread. place: text before it."""
+def _thread(out: TextIO, place: int, samples: _Samples, tables: _Tables, markers: _Markers, **about: Any) -> None:
+    """Write one thread, the first of which has place 0."""
     facts = {
         "processType": "default",
         "processStartupTime": 0,
@@ -237,34 +211,26 @@ def _thread(
         "pausedRanges": [],
         **about,
     }
-    out.write(f"{place}\n{json_text(facts)[:-1]},\n")
+    out.write(f"{',' if place else ''}\n{json_text(facts)[:-1]},\n")
     samples.write(out)
-    for key, table in tables.members():
-        out.write(f',\n"{key}":{json_text(table)}')
+    out.writelines(f',\n"{key}":{json_text(table)}' for key, table in tables.members())
     out.write(f',\n"markers":{json_text(markers.table())}}}')
 
 
-def _tail(out: TextSink, strings: _Strings, counters: list[dict[str, Any]]) -> None:
-    out.write(f'],\n"counters":{json_text(counters)},"pages":[],')
-    sources: dict[str, Any] = {"length": 0, "uuid": [], "filename": []}
-    out.write(f'"shared":{{"stringArray":{json_text(list(strings.index))},"sources":{json_text(sources)}}}}}\n')
-
-
-def _write_profile(out: TextSink, recording: Recording) -> None:
+def _write_profile(
+    out: TextIO, recording: Recording, shown: list[Frame], strings: defaultdict[str, int]
+) -> list[dict[str, Any]]:
     forest = CallTrees(recording)
-    own = recording.tree["own_ns"]
-    shown, strings, processes, names = frames(recording), _Strings(), pids(recording), process_names(recording)
-    strings("(root)")
-    threads = forest.busy_threads()
-    total = sum(map(number, own))
-    _head(out, recording, _start(recording), max(total / 1e6 / max(forest.count, 1), 1e-6), _NO_TIMES)
-    for place, thread in enumerate(threads):
+    own, processes, names = recording.tree["own_ns"], pids(recording), process_names(recording)
+    start_ns, total = min(recording.processes["start_ns"], default=0), sum(map(number, own))
+    _head(out, recording, start_ns, max(total / 1e6 / max(forest.count, 1), 1e-6), _NO_TIMES)
+    for place, thread in enumerate(forest.busy_threads()):
         tables, samples = _Tables(strings, shown), _Samples()
         now = 0
-        path: list[int] = []
+        path = [-1]
         for step in forest.walk(thread):
             if step >= 0:
-                path.append(tables.stack(path[-1] if path else -1, forest.function[step]))
+                path.append(tables.stack(path[-1], forest.function[step]))
                 continue
             stack = path.pop()
             if number(own[~step]):
@@ -272,93 +238,93 @@ def _write_profile(out: TextSink, recording: Recording) -> None:
                 now += number(own[~step])
         samples.add(now, -1)
         row = recording.threads[thread]
-        about = {
-            "registerTime": 0,
-            "name": name("", row.name) or "thread",
-            "isMainThread": bool(row.main),
-            "pid": str(processes[thread]),
-            "tid": row.native_id,
-            "processName": name("", names[row.process]),
-        }
-        _thread(out, "," if place else "", samples, tables, _Markers(strings), about)
-    _tail(out, strings, [])
+        _thread(
+            out,
+            place,
+            samples,
+            tables,
+            _Markers(strings),
+            registerTime=0,
+            name=name("", row.name) or "thread",
+            isMainThread=bool(row.main),
+            pid=str(processes[thread]),
+            tid=row.native_id,
+            processName=name("", names[row.process]),
+        )
+    return []
 
 
-def _start(recording: Recording) -> int:
-    return min(recording.processes["start_ns"], default=0)
-
-
-def _write_trace(out: TextSink, recording: Recording) -> None:
+def _write_trace(
+    out: TextIO, recording: Recording, shown: list[Frame], strings: defaultdict[str, int]
+) -> list[dict[str, Any]]:
     found = trace_tracks(recording, MOST)
-    shown, strings = frames(recording), _Strings()
-    strings("(root)")
     last = max(found.calls.numbers("end_ns"), default=0)
     _head(out, recording, recording.calls.start_ns, max(last / 1e6 / max(2 * len(found.calls), 1), 1e-6), "seismo")
-    markers, counters = _marks(found, strings)
     functions = found.calls.numbers("function")
     mains = {track.pid: place for place, track in reversed(list(enumerate(found.tracks)))}
+    markers, counters = _marks(found, strings, mains)
     for place, track in enumerate(found.tracks):
         tables, samples = _Tables(strings, shown), _Samples()
-        path: list[int] = []
+        path = [-1]
         for now, step in steps(found.calls, track):
             if step >= 0:
-                path.append(tables.stack(path[-1] if path else -1, functions[step]))
+                path.append(tables.stack(path[-1], functions[step]))
             else:
                 path.pop()
-            samples.add(now, path[-1] if path else -1)
-        about = {
-            "registerTime": samples.times[0] / 1e6 if samples.times else 0,
-            "name": name("", track.label),
-            "isMainThread": mains[track.pid] == place,
-            "pid": str(track.pid),
-            "tid": track.tid,
-            "processName": name("", track.process),
-        }
-        _thread(out, "," if place else "", samples, tables, markers[place], about)
-    for counter in counters:
-        counter["mainThreadIndex"] = mains[int(counter["pid"])]
-    _tail(out, strings, counters)
+            samples.add(now, path[-1])
+        _thread(
+            out,
+            place,
+            samples,
+            tables,
+            markers[place],
+            registerTime=samples.times[0] / 1e6 if samples.times else 0,
+            name=name("", track.label),
+            isMainThread=mains[track.pid] == place,
+            pid=str(track.pid),
+            tid=track.tid,
+            processName=name("", track.process),
+        )
+    return counters
 
 
-def _marks(found: TraceTracks, strings: _Strings) -> tuple[list[_Markers], list[dict[str, Any]]]:
-    """Return the markers of each track, and all counters. A span is on the track on which it began."""
-    places = {(track.thread, track.stream): place for place, track in enumerate(found.tracks)}
+def _marks(
+    found: TraceTracks, strings: defaultdict[str, int], mains: dict[int, int]
+) -> tuple[list[_Markers], list[dict[str, Any]]]:
+    """Return the markers of each track, and all counters. A span is on the track on which it began.
+
+    mains: the place of each process's main thread
+    """
     markers = [_Markers(strings) for _ in found.tracks]
-    of = {place: track.pid for place, track in zip(places, found.tracks, strict=True)}
-    keys = [(of.get((instant.thread, instant.stream)), instant.span, instant.name) for instant in found.instants]
-    ends = {key: instant.time_ns for key, instant in zip(keys, found.instants, strict=True) if instant.kind == "end"}
-    begun = {key for key, instant in zip(keys, found.instants, strict=True) if instant.kind == "begin"}
+    keyed = [((found.tracks[mark.track].pid, mark.span, mark.name), mark) for mark in found.marks]
+    ends = {key: mark.time_ns for key, mark in keyed if mark.kind == "end"}
+    begun = {key for key, mark in keyed if mark.kind == "begin"}
     values: dict[tuple[int, str], list[tuple[int, float]]] = {}
-    for key, instant in zip(keys, found.instants, strict=True):
-        place = places.get((instant.thread, instant.stream))
-        if place is None:
-            continue
-        value = value_of(instant.data)
-        if instant.kind == "counter" and value is not None:
-            values.setdefault((found.tracks[place].pid, instant.name), []).append((instant.time_ns, value))
-        elif instant.kind == "begin":
-            markers[place].add(instant.name, "span", instant.time_ns, ends.get(key), instant.data)
-        elif instant.kind != "end":
-            markers[place].add(instant.name, "mark", instant.time_ns, None, instant.data)
+    for key, mark in keyed:
+        add = markers[mark.track].add
+        if mark.kind == "counter":
+            values.setdefault((key[0], mark.name), []).append((mark.time_ns, mark.value or 0))
+        elif mark.kind == "begin":
+            add(mark.name, "span", mark.time_ns, ends.get(key), mark.data)
+        elif mark.kind == "mark":
+            add(mark.name, "mark", mark.time_ns, None, mark.data)
         elif key not in begun:
-            markers[place].add(instant.name, "span", None, instant.time_ns, instant.data)
-    for gap in found.gaps:
-        place = places.get((gap.thread, gap.stream))
-        if place is not None:
-            markers[place].add("events missing", "gap", gap.start_ns, gap.end_ns, None)
-    return markers, [_counter(pid, shown, sorted(points)) for (pid, shown), points in values.items()]
+            add(mark.name, "span", None, mark.time_ns, mark.data)
+    for place, gap in found.gaps:
+        markers[place].add("events missing", "gap", gap.start_ns, gap.end_ns, None)
+    return markers, [_counter(pid, mains[pid], shown, sorted(points)) for (pid, shown), points in values.items()]
 
 
-def _counter(pid: int, shown: str, points: list[tuple[int, float]]) -> dict[str, Any]:
+def _counter(pid: int, main: int, shown: str, points: list[tuple[int, float]]) -> dict[str, Any]:
     """Return a counter. The file has the changes of its value."""
     changes = [value - before for (_, value), (_, before) in zip(points, [(0, 0.0), *points], strict=False)]
     return {
-        "name": name("", shown),
+        "name": shown,
         "category": "seismo",
         "description": "",
         "color": "blue",
         "pid": str(pid),
-        "mainThreadIndex": 0,
+        "mainThreadIndex": main,
         "samples": {"time": [at / 1e6 for at, _ in points], "count": changes, "length": len(points)},
         "display": {
             "graphType": "line-accumulated",
@@ -366,7 +332,7 @@ def _counter(pid: int, shown: str, points: list[tuple[int, float]]) -> dict[str,
             "color": "blue",
             "markerSchemaLocation": None,
             "sortWeight": 50,
-            "label": name("", shown),
+            "label": shown,
         },
     }
 

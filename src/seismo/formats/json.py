@@ -12,10 +12,10 @@ the same suffix.
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from seismo.formats import coverage_json, speedscope
-from seismo.formats.base import ByteSink, Format, TextSink
+from seismo.formats.base import ByteSink, Format, text_sink
 from seismo.formats.function_names import PYTHON, SYNTHETIC, C, json_text
 from seismo.formats.json_lists import truth, write_objects, write_table
 from seismo.recording_kinds import CALLS, OBJECTS
@@ -27,9 +27,6 @@ VERSION = 1
 
 KINDS = {PYTHON: "python", C: "c", SYNTHETIC: "synthetic"}
 
-# The writers of further lists, by kind of recording.
-_MORE = {OBJECTS: write_objects}
-
 _COUNTS = ("calls", "resumes", "exceptions")
 _TIMES = ("own_ns", "own_error_ns", "total_ns", "total_error_ns", "awaits", "await_ns")
 _WAITS = ("wait_ns", "ready_ns", "lock_ns", "total_wait_ns")
@@ -38,20 +35,20 @@ _TREE = ("id", "parent", "thread", "function", *_COUNTS, *_TIMES, *_WAITS, "flag
 
 
 def _write(recording: Recording, file: ByteSink) -> None:
-    with TextSink(file) as out:
+    with text_sink(file) as out:
         out.write(f'{{"format":"seismo","version":{VERSION},\n"meta":{_meta(recording.meta)},\n')
         write_table(out, "processes", recording.processes, special={"argv": _argv})
         write_table(out, "threads", recording.threads, special={"main": truth})
         write_table(out, "functions", recording.functions, _FUNCTIONS, {"kind": _kind, "lower_bound": truth})
         write_table(out, "tree", recording.tree, _TREE)
-        if recording.kind in _MORE:
-            _MORE[recording.kind](out, recording)
+        if recording.kind == OBJECTS:
+            write_objects(out, recording)
         write_table(out, "losses", recording.losses, last=True)
         out.write("}\n")
 
 
-def _kind(value: object) -> str:
-    return f'"{KINDS.get(value, "python")}"' if isinstance(value, int) else '"python"'
+def _kind(value: Any) -> str:
+    return f'"{KINDS.get(value, "python")}"'
 
 
 def _argv(value: object) -> str:

@@ -8,24 +8,24 @@ objects have bytes. `leaks` lists objects left behind by the calls of spans.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from seismo import progress
+from seismo.formats.base import separated
 from seismo.formats.function_names import json_text
 from seismo.model.enums import OBJECT_ESTIMATED, TYPE_ESTIMATED
 from seismo.model.objects.groups import sizes
 from seismo.model.objects.leaks import leaks
-from seismo.model.objects.rows import IN_BIRTHS, IN_NS
+from seismo.model.objects.rows import IN_NS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from seismo.formats.base import TextSink
     from seismo.model import Recording, Table
 
 
 def write_table(
-    out: TextSink,
+    out: TextIO,
     title: str,
     table: Table[Any] | Mapping[str, Sequence[Any]],
     columns: Sequence[str] = (),
@@ -39,12 +39,11 @@ def write_table(
     columns = columns or table.columns  # type: ignore[union-attr]
     row_format = "{" + ",".join(f'"{column}":%s' for column in columns) + "}"
     values = [map((special or {}).get(column) or _printer(table[column]), table[column]) for column in columns]
-    comma = f'"{title}":[\n'
-    for row in progress.over(f"writing {title}", zip(*values, strict=True), len(table[columns[0]])):
-        out.write(comma + row_format % row)
-        comma = ",\n"
-    out.write("]" if comma == ",\n" else f'"{title}":[]')
-    out.write("\n" if last else ",\n")
+    count = len(table[columns[0]])
+    rows = progress.over(f"writing {title}", zip(*values, strict=True), count)
+    out.write(f'"{title}":[' + ("\n" if count else ""))
+    out.writelines(separated(row_format % row for row in rows))
+    out.write("]\n" if last else "],\n")
 
 
 def _printer(column: Iterable[object]) -> Callable[[object], str]:
@@ -55,9 +54,9 @@ def _printer(column: Iterable[object]) -> Callable[[object], str]:
     return str if isinstance(first, int) else json_text
 
 
-def _float(value: object) -> str:
+def _float(value: Any) -> str:
     """Return a time to a thousandth of a nanosecond, or null if it is not finite."""
-    if not isinstance(value, float) or not math.isfinite(value):
+    if not math.isfinite(value):
         return "null"
     return str(int(value)) if value == int(value) else f"{value:.3f}"
 
@@ -69,8 +68,6 @@ def truth(value: object) -> str:
 
 # ---- of objects ----
 
-UNITS = {IN_BIRTHS: "births", IN_NS: "ns"}
-
 _COUNTS = ("born", "died", "died_by_gc", "live", "peak", "unseen", "item_bytes")
 _BYTES = ("bytes", "at_least", "bytes_live", "live_at_least", "approximate")
 _TYPES = ("id", "type", "module", "name", "flags", "size", "item_size", *_COUNTS, "before", "resurrected", *_BYTES)
@@ -81,7 +78,7 @@ _LEAKS = ("type", "function", "qualname", "file", "line", "alive", "calls", "cal
 _TRUTHS = dict.fromkeys(("at_least", "live_at_least", "approximate", "at_most"), truth)
 
 
-def write_objects(out: TextSink, recording: Recording) -> None:
+def write_objects(out: TextIO, recording: Recording) -> None:
     """Write the lists, each with a comma after it."""
     types = _with(recording.types, TYPE_ESTIMATED, [row.id for row in recording.types], recording)
     write_table(out, "types", types, _TYPES, _TRUTHS)
@@ -92,7 +89,13 @@ def write_objects(out: TextSink, recording: Recording) -> None:
         texts = functions[name]
         objects[name] = [texts[function] if function >= 0 else "" for function in of]
     write_table(out, "objects", objects, _OBJECTS, _TRUTHS)
-    write_table(out, "lifetimes", recording.lifetimes, recording.lifetimes.columns[1:], {"unit": _unit})
+    write_table(
+        out,
+        "lifetimes",
+        recording.lifetimes,
+        recording.lifetimes.columns[1:],
+        {"unit": lambda value: '"ns"' if value == IN_NS else '"births"'},
+    )
     write_table(out, "spans", recording.object_spans)
     write_table(out, "survivors", recording.object_survivors, recording.object_survivors.columns[1:])
     write_table(out, "holders", recording.holders)
@@ -115,19 +118,12 @@ def _with(table: Any, estimated: int, types: Iterable[int], recording: Recording
     return columns
 
 
-def _unit(value: object) -> str:
-    return f'"{UNITS[IN_NS if value == IN_NS else IN_BIRTHS]}"'
-
-
-def _write_leaks(out: TextSink, recording: Recording) -> None:
+def _write_leaks(out: TextIO, recording: Recording) -> None:
     found = leaks(recording)
     columns: dict[str, list[Any]] = {
-        name: [getattr(leak if hasattr(leak, name) else leak.group, name) for leak in found] for name in _LEAKS
+        name: [getattr(leak if hasattr(leak, name) else leak.group, name) for leak in found]
+        for name in (*_LEAKS, "bytes", "live_at_least", "parts", "rows", "verdict")
     }
-    columns["bytes"] = [leak.bytes for leak in found]
-    columns["at_least"] = [leak.group.live_at_least for leak in found]
-    columns["parts"] = [list(leak.parts) for leak in found]
-    columns["objects"] = [list(leak.group.rows) for leak in found]
-    columns["verdict"] = [leak.verdict for leak in found]
+    columns |= {"at_least": columns.pop("live_at_least"), "objects": columns.pop("rows")}
     names = (*_LEAKS, "bytes", "at_least", "parts", "objects", "verdict")
     write_table(out, "leaks", columns, names, {**_TRUTHS, "parts": json_text, "objects": json_text})

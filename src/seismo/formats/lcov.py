@@ -13,10 +13,10 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 from seismo.errors import SeismoError
-from seismo.formats.base import MAX_LINE, MAX_VALUE, ByteSink, Format, TextSink
+from seismo.formats.base import MAX_LINE, MAX_VALUE, ByteSink, Format, text_sink
 from seismo.formats.coverage_base import (
     Arc,
     CoverageBuilder,
@@ -42,7 +42,7 @@ def _write(recording: Recording, file: ByteSink, report: CoverageReport | None) 
     arcs: dict[str, dict[Arc, int]] = {}
     if report.counts and report.branch:
         arcs = {path: ran.arcs for path, ran in executed_files(recording).items()}
-    with TextSink(file) as out:
+    with text_sink(file) as out:
         for covered in sorted(report.files, key=lambda one: one.path):
             out.write(f"SF:{field_text(covered.path)}\n")
             _lines(out, covered)
@@ -52,15 +52,14 @@ def _write(recording: Recording, file: ByteSink, report: CoverageReport | None) 
             out.write("end_of_record\n")
 
 
-def _lines(out: TextSink, covered: FileCoverage) -> None:
+def _lines(out: TextIO, covered: FileCoverage) -> None:
     missing = set(covered.missing)
-    for line in covered.statements:
-        out.write(f"DA:{line},{0 if line in missing else covered.hits_of(line)}\n")
+    out.writelines(f"DA:{line},{0 if line in missing else covered.hits_of(line)}\n" for line in covered.statements)
     if covered.statements:
         out.write(f"LF:{len(covered.statements)}\nLH:{len(covered.executed)}\n")
 
 
-def _functions(out: TextSink, covered: FileCoverage) -> None:
+def _functions(out: TextIO, covered: FileCoverage) -> None:
     """Write the functions. One ran if any statement of its body did; its count is that of its first statement."""
     regions = [region for region in covered.regions if region.kind == "function" and region.lines]
     if not regions:
@@ -85,7 +84,7 @@ def _functions(out: TextSink, covered: FileCoverage) -> None:
     out.write(f"FNF:{found}\nFNH:{hit}\n")
 
 
-def _branches(out: TextSink, covered: FileCoverage, hits: dict[Arc, int]) -> None:
+def _branches(out: TextIO, covered: FileCoverage, hits: dict[Arc, int]) -> None:
     """Write the branches, exits of the code last. Those of a line that never ran have "-" instead of a count."""
     total = reached = 0
     for line, exits in ((line, covered.exits[line]) for line in covered.statements if line in covered.exits):
@@ -95,8 +94,9 @@ def _branches(out: TextSink, covered: FileCoverage, hits: dict[Arc, int]) -> Non
         ways = [(to_line, "-" if len(missed) >= exits else "0") for to_line in missed]
         if len(missed) < exits:
             ways += [(to_line, str(max(1, hits.get((line, to_line), 1)))) for to_line in taken]
-        for to_line, count in sorted(ways, key=lambda way: (way[0] < 0, way)):
-            out.write(f"BRDA:{line},0,{field_text(covered.arc_text(line, to_line))},{count}\n")
+        ways.sort(key=lambda way: (way[0] < 0, way))
+        texts = ((field_text(covered.arc_text(line, to_line)), count) for to_line, count in ways)
+        out.writelines(f"BRDA:{line},0,{text},{count}\n" for text, count in texts)
     if total:
         out.write(f"BRF:{total}\nBRH:{reached}\n")
 
@@ -108,7 +108,6 @@ class _Reader:
         self.covered = CoverageBuilder()
         self.file: int | None = None
         self.test = ""
-        self.largest = 0
         self.branches = 0
         self.unknown = 0
         self._path = ""
@@ -141,7 +140,6 @@ class _Reader:
         if len(fields) < 2:
             raise ValueError("a DA has a line and a count")
         line, hits = count_in(fields[0], MAX_LINE), count_in(fields[1], MAX_VALUE)
-        self.largest = max(self.largest, hits)
         if hits:
             self.covered.line(file, line, hits, self._contexts())
 
@@ -218,7 +216,7 @@ def _read(data: bytes) -> Recording:
         detail = "branches whose names do not contain their targets"
         reader.covered.loss("branches-unknown", reader.unknown, detail)
     branch = reader.branches > reader.unknown
-    return reader.covered.build("lcov", branch, counts=reader.largest > 1)
+    return reader.covered.build("lcov", branch)
 
 
 FORMAT = Format(
@@ -232,5 +230,4 @@ FORMAT = Format(
     kept="lines with their counts, test names as contexts; branches whose names contain their targets",
     of=(COVERAGE,),
     needs_sources=True,
-    takes_report=True,
 )

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 from seismo.errors import FormatError, install_command
 from seismo.formats.base import MAX_DEPTH, ByteSink, Format
-from seismo.formats.call_trees import CallTrees, frames, program
+from seismo.formats.call_trees import DEEPER, CallTrees, frames, program
 from seismo.formats.function_names import escape, name
-from seismo.formats.pprof import DEEPER, TYPES, samples, span
+from seismo.formats.pprof import TYPES, samples, span
 from seismo.formats.protobuf import numbers
 from seismo.model.columns import Texts
 
@@ -78,10 +78,10 @@ class _Writer:
             tables.location_table.add().lines.add(function_index=id_, line=max(frame.line, 0))
         forest = CallTrees(self._recording)
         for thread in forest.busy_threads():
-            self._write_thread(forest, thread, len(known))
+            self._write_thread(forest, thread)
         tables.string_table.extend(strings.index)
 
-    def _write_thread(self, forest: CallTrees, thread: int, deeper_id: int) -> None:
+    def _write_thread(self, forest: CallTrees, thread: int) -> None:
         recording = self._recording
         labels = self._labels[thread]
         row = recording.threads[thread]
@@ -90,7 +90,7 @@ class _Writer:
         if row.native_id and not recording.threads_are_summed:
             own.append(self._attribute("thread.id", "int_value", row.native_id))
         profiles = self._profiles_of(row.process, labels.get("host", ""))
-        for path, values, is_lower_bound in samples(forest, thread, deeper_id):
+        for path, values, is_lower_bound in samples(forest, thread):
             stack = self._stacks.get(path)
             if stack is None:
                 stack = self._stacks[path] = len(self._tables.stack_table)

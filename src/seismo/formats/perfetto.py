@@ -7,13 +7,13 @@ the events, so that calls of the same time nest correctly. Counts of the program
 from __future__ import annotations
 
 import struct
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
-from seismo.formats.base import ByteSink, Format
+from seismo.formats.base import ByteSink, Format, buffered
 from seismo.formats.call_trees import frames, program
 from seismo.formats.function_names import escape, json_text, name
-from seismo.formats.protobuf import BYTES, bytes_field, number_field, varint
-from seismo.formats.trace_tracks import TraceTracks, Track, flag_words, mark_data, steps, trace_tracks, value_of
+from seismo.formats.protobuf import bytes_field, number_field, varint
+from seismo.formats.trace_tracks import TraceTracks, Track, flag_words, steps, trace_tracks
 
 if TYPE_CHECKING:
     from seismo.model import Recording
@@ -23,40 +23,17 @@ MOST = 4_000_000
 
 CATEGORIES = ("python", "c", "synthetic", "program", "seismo")
 _BEGIN, _END, _INSTANT, _COUNTER = 1, 2, 3, 4  # TrackEvent.Type
+_TYPES = {"begin": _BEGIN, "end": _END, "mark": _INSTANT, "counter": _COUNTER}
 _REALTIME, _BOOTTIME = 1, 6  # BuiltinClock
 _PROGRAM, _OURS = 4, 5  # indexes of CATEGORIES
-_HELD = 1 << 20
 _KNOWN = 1 << 16  # the most bounds that are cached as bytes
-_PACKET, _TIME = varint(1 << 3 | BYTES), varint(8 << 3)  # the tags of a packet and of its time
+_TIME = varint(8 << 3)  # the tag of a packet's time
 _SEQUENCE = number_field(10, 1)
 
 
-class _Out:
-    """A buffer of packets, which are written in large blocks."""
-
-    def __init__(self, file: ByteSink) -> None:
-        self._file = file
-        self._held = bytearray()
-
-    def packet(self, *parts: bytes) -> None:
-        """Add a TracePacket of these fields, in seismo's sequence."""
-        self._held += bytes_field(1, b"".join((*parts, _SEQUENCE)))
-        if len(self._held) > _HELD:
-            self.flush()
-
-    def whole(self, packet: bytes) -> None:
-        """Add a complete TracePacket. Most packets are, so this avoids joining their parts twice."""
-        held = self._held
-        held += _PACKET
-        held += varint(len(packet))
-        held += packet
-        if len(held) > _HELD:
-            self.flush()
-
-    def flush(self) -> None:
-        """Write the buffered packets."""
-        self._file.write(bytes(self._held))
-        self._held.clear()
+def _packet(out: BinaryIO, *parts: bytes) -> None:
+    """Write a TracePacket of these fields, in seismo's sequence."""
+    out.write(bytes_field(1, b"".join((*parts, _SEQUENCE))))
 
 
 def _at(ns: int) -> bytes:
@@ -83,22 +60,22 @@ def _text(field: int, text: str) -> bytes:
 
 
 def _write(recording: Recording, file: ByteSink) -> None:
-    found, out = trace_tracks(recording, MOST), _Out(file)
-    _write_clocks(out, recording.calls.start_ns)
-    _write_tracks(out, recording, found)
-    _write_names(out, recording)
-    heads = _heads(recording)
-    for number, track in enumerate(found.tracks, 1):
-        _write_calls(out, heads, found, track, number)
-    _write_marks(out, found)
-    out.flush()
+    found = trace_tracks(recording, MOST)
+    with buffered(file) as out:
+        _write_clocks(out, recording.calls.start_ns)
+        _write_tracks(out, recording, found)
+        _write_names(out, recording)
+        heads = _heads(recording)
+        for number, track in enumerate(found.tracks, 1):
+            _write_calls(out, heads, found, track, number)
+        _write_marks(out, found)
 
 
-def _write_clocks(out: _Out, start_ns: int) -> None:
+def _write_clocks(out: BinaryIO, start_ns: int) -> None:
     """Write the clock snapshot: times count from the trace's start, for which the time of day is given."""
     clocks = ((_BOOTTIME, 0), (_REALTIME, start_ns))
     snapshot = b"".join(bytes_field(1, number_field(1, clock) + number_field(2, time)) for clock, time in clocks)
-    out.packet(bytes_field(6, snapshot + number_field(2, _BOOTTIME)))
+    _packet(out, bytes_field(6, snapshot + number_field(2, _BOOTTIME)))
 
 
 def _process(pid: int) -> int:
@@ -106,19 +83,19 @@ def _process(pid: int) -> int:
     return 1 << 40 | pid
 
 
-def _write_tracks(out: _Out, recording: Recording, found: TraceTracks) -> None:
+def _write_tracks(out: BinaryIO, recording: Recording, found: TraceTracks) -> None:
     of = recording.threads["process"]
     for track in {track.pid: track for track in reversed(found.tracks)}.values():
         shown = program(recording, of[track.thread]) + "".join(track.process.partition(" on ")[1:])
         about = number_field(1, track.pid) + _text(6, escape(shown))
-        out.packet(bytes_field(60, number_field(1, _process(track.pid)) + bytes_field(3, about)))
+        _packet(out, bytes_field(60, number_field(1, _process(track.pid)) + bytes_field(3, about)))
     for number, track in enumerate(found.tracks, 1):
         about = number_field(1, track.pid) + number_field(2, track.tid) + _text(5, escape(track.label))
         descriptor = number_field(1, number) + number_field(5, _process(track.pid)) + bytes_field(4, about)
-        out.packet(bytes_field(60, descriptor))
+        _packet(out, bytes_field(60, descriptor))
 
 
-def _write_names(out: _Out, recording: Recording) -> None:
+def _write_names(out: BinaryIO, recording: Recording) -> None:
     """Write the interned names of functions and annotations, whose numbers the events use."""
     interned = bytearray()
     for number, frame in enumerate(frames(recording), 1):
@@ -130,7 +107,7 @@ def _write_names(out: _Out, recording: Recording) -> None:
         interned += bytes_field(1, number_field(1, number) + _text(2, word))
     for number, word in enumerate(("note", "bound_ns", "data"), 1):
         interned += bytes_field(3, number_field(1, number) + _text(2, word))
-    out.packet(bytes_field(12, bytes(interned)), number_field(13, 1), number_field(87, 1))
+    _packet(out, bytes_field(12, bytes(interned)), number_field(13, 1), number_field(87, 1))
 
 
 def _heads(recording: Recording) -> list[bytes]:
@@ -144,17 +121,17 @@ def _heads(recording: Recording) -> list[bytes]:
     ]
 
 
-def _write_calls(out: _Out, heads: list[bytes], found: TraceTracks, track: Track, number: int) -> None:
+def _write_calls(out: BinaryIO, heads: list[bytes], found: TraceTracks, track: Track, number: int) -> None:
     columns = ("function", "flags", "start_bound_ns", "end_bound_ns")
     functions, flags, before, after = (found.calls.numbers(column) for column in columns)
     on_track = number_field(11, number)
-    rest = number_field(13, 2) + _SEQUENCE  # of a packet with interned names
-    end = bytes_field(11, number_field(9, _END) + on_track) + rest
+    rest = number_field(13, 2)  # of a packet with interned names
+    end = bytes_field(11, number_field(9, _END) + on_track)
     begins: dict[int, bytes] = {}
     bounds: dict[int, bytes] = {}
     for now, step in steps(found.calls, track):
         if step < 0:
-            out.whole(_at(now) + end)
+            _packet(out, _at(now), end, rest)
             continue
         function = functions[step]
         event = begins.get(function)
@@ -162,8 +139,7 @@ def _write_calls(out: _Out, heads: list[bytes], found: TraceTracks, track: Track
             event = begins[function] = heads[function] + on_track
         if flags[step]:
             event += bytes_field(4, number_field(1, 1) + _text(6, flag_words(flags[step])))
-        first, last = before[step], after[step]
-        bound = max(last, first)
+        bound = max(before[step], after[step])
         if bound > 0:
             encoded = bounds.get(bound)
             if encoded is None:
@@ -171,48 +147,40 @@ def _write_calls(out: _Out, heads: list[bytes], found: TraceTracks, track: Track
                 if len(bounds) < _KNOWN:
                     bounds[bound] = encoded
             event += encoded
-        out.whole(_at(now) + bytes_field(11, event) + rest)
+        _packet(out, _at(now), bytes_field(11, event), rest)
 
 
-def _write_marks(out: _Out, found: TraceTracks) -> None:
-    numbers = {(track.thread, track.stream): place for place, track in enumerate(found.tracks, 1)}
-    counters: dict[tuple[int, str], int] = {}
-    spans: dict[tuple[int, int], int] = {}
-    for instant in found.instants:
-        number = numbers.get((instant.thread, instant.stream))
-        if number is None:
+def _own_track(out: BinaryIO, known: dict[tuple[int, str | int], int], key: tuple[int, str | int], about: bytes) -> int:
+    """Return the number of the track of a counter or of a span, which is described when it is new."""
+    if key not in known:
+        known[key] = len(known) + (1 << (41 if isinstance(key[1], str) else 42))
+        _packet(out, bytes_field(60, number_field(1, known[key]) + about))
+    return known[key]
+
+
+def _write_marks(out: BinaryIO, found: TraceTracks) -> None:
+    counters: dict[tuple[int, str | int], int] = {}  # by process and name
+    spans: dict[tuple[int, str | int], int] = {}  # by process and number
+    for mark in found.marks:
+        track, pid, kind = mark.track + 1, found.tracks[mark.track].pid, _TYPES[mark.kind]
+        time = _TIME + varint(max(0, mark.time_ns))
+        if kind == _COUNTER:
+            about = number_field(5, _process(pid)) + _text(2, mark.name) + bytes_field(8, b"")
+            track = _own_track(out, counters, (pid, mark.name), about)
+            counted = varint(44 << 3 | 1) + struct.pack("<d", mark.value)
+            _packet(out, time, bytes_field(11, number_field(9, kind) + number_field(11, track) + counted))
             continue
-        pid = found.tracks[number - 1].pid
-        time, shown = _TIME + varint(max(0, instant.time_ns)), name("", instant.name)
-        value = value_of(instant.data)
-        if instant.kind == "counter" and value is not None:
-            known = len(counters)
-            track = counters.setdefault((pid, shown), (1 << 41) + known)
-            if len(counters) > known:
-                descriptor = number_field(1, track) + number_field(5, _process(pid)) + _text(2, shown)
-                out.packet(bytes_field(60, descriptor + bytes_field(8, b"")))
-            counted = varint(44 << 3 | 1) + struct.pack("<d", value)
-            out.packet(time, bytes_field(11, number_field(9, _COUNTER) + number_field(11, track) + counted))
-            continue
-        kind = {"begin": _BEGIN, "end": _END}.get(instant.kind, _INSTANT)
-        track = number
         if kind != _INSTANT:  # a span may end on another thread, and overlaps calls
-            known = len(spans)
-            track = spans.setdefault((pid, instant.span), (1 << 42) + known)
-            if len(spans) > known:
-                descriptor = number_field(1, track) + number_field(5, number) + _text(2, "spans")
-                out.packet(bytes_field(60, descriptor))
+            track = _own_track(out, spans, (pid, mark.span), number_field(5, track) + _text(2, "spans"))
         event = number_field(3, _PROGRAM) + number_field(9, kind) + number_field(11, track)
-        event += b"" if kind == _END else _text(23, shown)
-        if instant.data is not None:
-            event += bytes_field(4, number_field(1, 3) + _text(6, json_text(mark_data(instant.data))))
-        out.packet(time, bytes_field(11, event), number_field(13, 2))
-    for gap in found.gaps:
-        number = numbers.get((gap.thread, gap.stream))
-        if number is not None:
-            text = f"events missing for {gap.end_ns - gap.start_ns} ns"
-            event = number_field(3, _OURS) + number_field(9, _INSTANT) + number_field(11, number) + _text(23, text)
-            out.packet(_TIME + varint(max(0, gap.start_ns)), bytes_field(11, event), number_field(13, 2))
+        event += b"" if kind == _END else _text(23, mark.name)
+        if mark.data is not None:
+            event += bytes_field(4, number_field(1, 3) + _text(6, json_text(mark.data)))
+        _packet(out, time, bytes_field(11, event), number_field(13, 2))
+    for place, gap in found.gaps:
+        text = f"events missing for {gap.end_ns - gap.start_ns} ns"
+        event = number_field(3, _OURS) + number_field(9, _INSTANT) + number_field(11, place + 1) + _text(23, text)
+        _packet(out, _TIME + varint(max(0, gap.start_ns)), bytes_field(11, event), number_field(13, 2))
 
 
 FORMAT = Format(

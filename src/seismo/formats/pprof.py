@@ -6,20 +6,17 @@ time awaited and time waiting. The default type is the time. A function has one 
 each sample name the thread, the process and the host, or, of a dataset, the host and the task; `lower_bound` marks
 calls that are a lower bound. Losses are comments of the profile.
 
-As in collapsed stacks, paths are written whole, so levels beyond MAX_DEPTH are merged under `<deeper>` (collapsed.py).
-The current path is at the end of a buffer that grows towards its start, because the last function comes first. So a
-sample's path is one slice.
+As in collapsed stacks, paths are written whole, so levels beyond MAX_DEPTH are merged (bounded_paths).
 """
 
 from __future__ import annotations
 
 import gzip
-import io
 from typing import TYPE_CHECKING
 
-from seismo.formats.base import MAX_DEPTH, ByteSink, Format, number, unzip, whole
+from seismo.formats.base import MAX_DEPTH, UNITS, ByteSink, Format, buffered, number, unzip, whole
 from seismo.formats.call_path_builder import ROOT, Paths
-from seismo.formats.call_trees import CallTrees, frames, pids, program
+from seismo.formats.call_trees import DEEPER, CallTrees, bounded_paths, frames, pids, program
 from seismo.formats.function_names import SYNTHETIC, Frame, clipped, escape, name, parse, unescape
 from seismo.formats.protobuf import bytes_field, fields, number_field, numbers, packed_field, signed, varint
 from seismo.model import Builder, Recording
@@ -27,8 +24,7 @@ from seismo.model.columns import Texts
 from seismo.model.enums import LOWER_BOUND
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
+    from collections.abc import Iterator
 
 # The fields of profile.proto in use.
 _SAMPLE_TYPE, _SAMPLE, _MAPPING, _LOCATION, _FUNCTION, _STRING = 1, 2, 3, 4, 5, 6
@@ -42,14 +38,11 @@ TYPES = {("calls", "count"): "calls", ("resumes", "count"): "resumes", ("excepti
 TYPES |= {("awaits", "count"): "awaits", ("time", "nanoseconds"): "own_ns", ("await", "nanoseconds"): "await_ns"}
 TYPES |= {(_WAITING, "nanoseconds"): "wait_ns"}
 _COLUMNS = {type_: column for (type_, _), column in TYPES.items()}
-_COUNTS = 4  # the first types are counts, the others times
-_UNITS = {"nanoseconds": 1, "microseconds": 1_000, "milliseconds": 1_000_000, "seconds": 1_000_000_000}
-DEEPER = Frame(SYNTHETIC, "", "<deeper>", "", 0)
 
 
 def _write(recording: Recording, file: ByteSink) -> None:
     packed = gzip.GzipFile("", "wb", 6, file, 0)  # type: ignore[call-overload]  # it only uses write()
-    with packed, io.BufferedWriter(packed, 1 << 18) as out:
+    with packed, buffered(packed) as out:
         _write_profile(recording, out)
 
 
@@ -62,7 +55,7 @@ def _write_profile(recording: Recording, out: ByteSink) -> None:
     at_least = _label(strings, "lower_bound", number_=1)
     known = [*frames(recording), DEEPER]
     for thread in forest.busy_threads():
-        for path, row_values, is_lower_bound in samples(forest, thread, len(known)):
+        for path, row_values, is_lower_bound in samples(forest, thread):
             label = labels[thread] + at_least if is_lower_bound else labels[thread]
             sample = bytes_field(_SAMPLE_LOCATION, path) + packed_field(_SAMPLE_VALUE, row_values) + label
             out.write(bytes_field(_SAMPLE, sample))
@@ -79,48 +72,21 @@ def _write_profile(recording: Recording, out: ByteSink) -> None:
     out.write(packed_field(_COMMENT, comments) + number_field(_DEFAULT_TYPE, strings.index["time"]))
 
 
-def _values(recording: Recording) -> Callable[[int], list[int]]:
-    columns = [recording.tree[column] for column in TYPES.values()]
-    counts, times = columns[:_COUNTS], columns[_COUNTS:]
-    return lambda row: [*(column[row] for column in counts), *(number(column[row]) for column in times)]
-
-
-def samples(forest: CallTrees, thread: int, deeper_id: int) -> Iterator[tuple[bytes, list[int], int]]:
+def samples(forest: CallTrees, thread: int) -> Iterator[tuple[bytes, list[int], int]]:
     """Yield a thread's samples: the path's ids as varints, the values of TYPES, and nonzero if calls are a lower bound.
 
-    The id of a function is its row + 1. deeper_id: that of DEEPER.
+    The id of a function is its row + 1.
     """
-    values = _values(forest.recording)
-    flags = forest.recording.tree["flags"]
-    function = forest.function
-    buffer = bytearray((MAX_DEPTH + 1) * 10)
-    begin = len(buffer)
-    begins: list[int] = []
-    depth = 0
-    deeper: dict[int, tuple[list[int], int]] = {}
-    for step in forest.walk(thread):
-        if step >= 0:
-            depth += 1
-            row_values, bound = values(step), flags[step] & LOWER_BOUND
-            if depth > MAX_DEPTH:
-                before, bounds = deeper.get(function[step], ([0] * len(TYPES), 0))
-                summed = [a + b for a, b in zip(before, row_values, strict=True)]
-                deeper[function[step]] = (summed, bounds | bound)
-                continue
-            id_ = varint(function[step] + 1)
-            begins.append(begin)
-            begin -= len(id_)
-            buffer[begin : begins[-1]] = id_
-            if any(row_values):
-                yield bytes(buffer[begin:]), row_values, bound
-            continue
-        if depth == MAX_DEPTH and deeper:
-            for place, (summed, bounds) in deeper.items():
-                yield varint(place + 1) + varint(deeper_id) + buffer[begin:], summed, bounds
-            deeper.clear()
-        if depth <= MAX_DEPTH:
-            begin = begins.pop()
-        depth -= 1
+    tree = forest.recording.tree
+    columns, flags = [tree[column] for column in TYPES.values()], tree["flags"]
+    ids = [varint(id_) for id_ in range(1, len(forest.recording.functions) + 2)]
+
+    def values(row: int) -> list[int]:
+        return [*(number(column[row]) for column in columns), flags[row] & LOWER_BOUND]
+
+    for path, (*found, bound) in bounded_paths(forest, thread, b"", lambda above, row: ids[row] + above, values):
+        if any(found):
+            yield path, found, bound
 
 
 def _label(strings: Texts, key: str, text: str | None = None, number_: int = 0) -> bytes:
@@ -230,12 +196,12 @@ class _Profile:
         places = {known: found[known, unit] for known, unit in TYPES if (known, unit) in found and known != _WAITING}
         if "time" in places:
             return places, 1, "time"
-        timed = [place for place, (_, unit) in enumerate(types) if unit in _UNITS]
+        timed = [place for place, (_, unit) in enumerate(types) if unit in UNITS]
         chosen = next((place for place in timed if types[place][0] == self.text(self.default_type)), None)
         if chosen is None:
             chosen = timed[-1] if timed else len(types) - 1  # pprof shows the last one by default
         places["time"] = chosen
-        return places, _UNITS.get(types[chosen][1], 0), types[chosen][0]
+        return places, UNITS.get(types[chosen][1], 0), types[chosen][0]
 
     def path(self, location: int, functions: dict[int, list[int]], paths: Paths) -> list[int]:
         """Return the functions of a location, outermost first; there are several if some were inlined."""

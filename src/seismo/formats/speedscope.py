@@ -15,10 +15,10 @@ from __future__ import annotations
 
 import json
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 from seismo.formats.allocation_stacks import stacks
-from seismo.formats.base import MAX_VALUE, ByteSink, Format, TextSink, json_list, json_object, json_string, number
+from seismo.formats.base import MAX_VALUE, UNITS, ByteSink, Format, checked, number, separated, text_sink
 from seismo.formats.call_path_builder import ROOT, Paths
 from seismo.formats.call_trees import CallTrees, frames, program, thread_names
 from seismo.formats.function_names import Frame, json_text, name, parse
@@ -31,9 +31,6 @@ if TYPE_CHECKING:
 
 
 SCHEMA = "https://www.speedscope.app/file-format-schema.json"
-
-_UNITS = {"nanoseconds": 1, "microseconds": 1_000, "milliseconds": 1_000_000, "seconds": 1_000_000_000}
-
 
 MOST = 300_000
 """The most calls of a trace that are written, which speedscope can still draw."""
@@ -59,19 +56,21 @@ def _write(recording: Recording, file: ByteSink) -> None:
         threads = forest.busy_threads()
         sizes = [durations[thread] for thread in threads]
         profiles = [(names[thread], durations[thread], _profile_steps(forest, thread)) for thread in threads]
-    with TextSink(file) as out:
+    with text_sink(file) as out:
         _begin(out, recording, max(range(len(sizes)), key=sizes.__getitem__, default=0), frames(recording))
         # The viewer needs at least one profile.
         for place, (title, duration, events) in enumerate(profiles or [("nothing was recorded", 0, ())]):
             out.write(f'{"," if place else ""}\n{{"type":"evented","name":{json_text(title)},"unit":"nanoseconds",')
             out.write(f'"startValue":0,"endValue":{duration},"events":[')
-            comma = ""
-            for now, step in events:
-                kind, row = ("O", step) if step >= 0 else ("C", ~step)
-                out.write(f'{comma}\n{{"type":"{kind}","at":{now},"frame":{functions[row]}}}')
-                comma = ","
+            out.writelines(separated(_events(events, functions), ","))
             out.write("]}")
         out.write("]}\n")
+
+
+def _events(steps: Iterable[tuple[int, int]], functions: Sequence[int]) -> Iterator[str]:
+    for now, step in steps:
+        kind, row = ("O", step) if step >= 0 else ("C", ~step)
+        yield f'\n{{"type":"{kind}","at":{now},"frame":{functions[row]}}}'
 
 
 def _profile_steps(forest: CallTrees, thread: int) -> Iterator[tuple[int, int]]:
@@ -93,66 +92,50 @@ def _write_objects(recording: Recording, file: ByteSink, weight: str) -> None:
         for frame in stack:
             numbers.setdefault(frame, len(numbers))
     unit = "bytes" if weight == "bytes" else "none"
-    with TextSink(file) as out:
+    with text_sink(file) as out:
         _begin(out, recording, 0, list(numbers))
         out.write(f'\n{{"type":"sampled","name":{json_text(_TITLES[weight])},"unit":"{unit}",')
         out.write(f'"startValue":0,"endValue":{sum(found.values())},"samples":[')
-        for place, stack in enumerate(found):
-            out.write(f"{',' if place else ''}\n[{','.join(str(numbers[frame]) for frame in stack)}]")
+        out.writelines(separated((f"\n[{','.join(str(numbers[frame]) for frame in stack)}]" for stack in found), ","))
         out.write('],\n"weights":[')
-        for place, amount in enumerate(found.values()):
-            out.write(f"{',' if place else ''}{amount}")
+        out.writelines(separated(map(str, found.values()), ","))
         out.write("]}]}\n")
 
 
-def _begin(out: TextSink, recording: Recording, active: int, shown: Sequence[Frame]) -> None:
+def _begin(out: TextIO, recording: Recording, active: int, shown: Sequence[Frame]) -> None:
     """Write everything before the first profile."""
     out.write(f'{{"$schema":"{SCHEMA}","exporter":"seismo","name":{json_text(program(recording))},\n')
     out.write(f'"activeProfileIndex":{active},\n"shared":{{"frames":[\n')
-    out.write(",\n".join(_frames(shown)))
+    places = ({"file": frame.file, "line": max(frame.line, 0)} for frame in shown)
+    known = ({key: value for key, value in place.items() if value} for place in places)
+    names = (name(frame.module, frame.qualname) for frame in shown)
+    out.writelines(separated(json_text({"name": title} | place) for title, place in zip(names, known, strict=True)))
     out.write(']},\n"profiles":[')
-
-
-def _frames(of: Sequence[Frame]) -> Iterator[str]:
-    for frame in of:
-        shown: dict[str, object] = {"name": name(frame.module, frame.qualname)}
-        if frame.file:
-            shown["file"] = frame.file
-        if frame.line > 0:
-            shown["line"] = frame.line
-        yield json_text(shown)
 
 
 def read_document(document: object) -> Recording:
     """Return the recording of a parsed speedscope file. Raise ValueError if it violates the schema."""
-    top = json_object(document, "the file")
+    top = checked(document, dict, "the file")
     builder = Builder()
     paths = Paths(builder)
     functions = []
-    for frame in json_list(json_object(top.get("shared"), "shared").get("frames"), "shared.frames"):
-        entry = json_object(frame, "a frame")
-        file, line = entry.get("file"), entry.get("line")
-        functions.append(
-            paths.function(
-                parse(
-                    json_string(entry.get("name"), "a frame's name"),
-                    file if isinstance(file, str) else "",
-                    line if type(line) is int and 0 <= line < 1 << 40 else 0,
-                )
-            )
-        )
+    for frame in checked(checked(top.get("shared"), dict, "shared").get("frames"), list, "shared.frames"):
+        entry = checked(frame, dict, "a frame")
+        title, file, line = checked(entry.get("name"), str, "a frame's name"), entry.get("file"), entry.get("line")
+        file = file if isinstance(file, str) else ""
+        line = line if type(line) is int and 0 <= line < 1 << 40 else 0
+        functions.append(paths.function(parse(title, file, line)))
     assumed = False
-    for place, value in enumerate(json_list(top.get("profiles"), "profiles")):
-        profile = json_object(value, "a profile")
-        title = profile.get("name")
-        reader = _Reader(paths, functions, paths.thread(place, 0, title if isinstance(title, str) else ""))
-        unit = profile.get("unit")
-        assumed |= unit not in _UNITS
-        reader.scale = _UNITS.get(unit, 1) if isinstance(unit, str) else 1
+    for place, value in enumerate(checked(top.get("profiles"), list, "profiles")):
+        profile = checked(value, dict, "a profile")
+        title, unit = (text if isinstance(text, str) else "" for text in map(profile.get, ("name", "unit")))
+        assumed |= unit not in UNITS
+        reader = _Reader(paths, functions, paths.thread(place, 0, title), UNITS.get(unit, 1))
         if profile.get("type") == "evented":
-            reader.evented(json_list(profile.get("events"), "events"))
+            reader.evented(checked(profile.get("events"), list, "events"))
         elif profile.get("type") == "sampled":
-            reader.sampled(json_list(profile.get("samples"), "samples"), json_list(profile.get("weights"), "weights"))
+            columns = (checked(profile.get(column), list, column) for column in ("samples", "weights"))
+            reader.sampled(*columns)
         else:
             raise ValueError("a profile is neither evented nor sampled")
     builder.loss("calls-unknown", 1, "speedscope files have times and no calls")
@@ -164,11 +147,8 @@ def read_document(document: object) -> Recording:
 class _Reader:
     """A reader of one profile into the paths."""
 
-    def __init__(self, paths: Paths, functions: list[int], thread: int) -> None:
-        self._paths = paths
-        self._functions = functions
-        self._thread = thread
-        self.scale = 1
+    def __init__(self, paths: Paths, functions: list[int], thread: int, scale: int) -> None:
+        self._paths, self._functions, self._thread, self._scale = paths, functions, thread, scale
 
     def _child(self, parent: int, frame: object) -> int:
         if type(frame) is not int or not 0 <= frame < len(self._functions):
@@ -178,9 +158,9 @@ class _Reader:
     def _time(self, value: object) -> int:
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise ValueError("a time is not a number")  # noqa: TRY004 - the file is invalid
-        if not (math.isfinite(value) and abs(value) * self.scale <= MAX_VALUE):
+        if not (math.isfinite(value) and abs(value) * self._scale <= MAX_VALUE):
             raise ValueError("a time is too large")
-        return round(value * self.scale)
+        return round(value * self._scale)
 
     def sampled(self, samples: list[object], weights: list[object]) -> None:
         """Add samples: each is a stack, the root first, whose weight is own time of the last frame."""
@@ -188,7 +168,7 @@ class _Reader:
             raise ValueError("the numbers of samples and weights differ")
         for sample, weight in zip(samples, weights, strict=True):
             node = ROOT
-            for frame in json_list(sample, "a sample"):
+            for frame in checked(sample, list, "a sample"):
                 node = self._child(node, frame)
             if node != ROOT:
                 self._paths.own[node] += max(self._time(weight), 0)
@@ -198,7 +178,7 @@ class _Reader:
         stack: list[tuple[int, object]] = []  # node, frame
         last = 0
         for place, value in enumerate(events):
-            event = json_object(value, "an event")
+            event = checked(value, dict, "an event")
             at, frame = self._time(event.get("at")), event.get("frame")
             if stack:
                 if at < last:

@@ -7,10 +7,12 @@ trace. `cut_ns` estimates the end from the sizes of the journal's blocks, as a c
 from __future__ import annotations
 
 import json
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from seismo import progress
 from seismo.formats.call_trees import pids, process_names, thread_names
+from seismo.formats.function_names import name
 from seismo.model.enums import CallFlags
 from seismo.model.trace.runtime_events import landmarks
 
@@ -24,7 +26,7 @@ FOREVER = 2**63 - 1
 _MANY = 10_000_000  # base of invented thread numbers, for threads that share a row
 
 _PAUSES = 1 << 40  # added to the numbers of collector pauses, to separate them from spans
-
+_PAUSE_KINDS = {"collect": "begin", "collected": "end"}
 _SHOWN = ("child", "import")  # kinds of landmarks; tracks already show the starts and ends of threads
 _REMARKS = {
     CallFlags.UNWOUND: "left by an exception",
@@ -53,13 +55,28 @@ class Track(NamedTuple):
     last: int
 
 
+class Mark(NamedTuple):
+    """An event on a track: "begin" or "end" of a span, "counter" with its value, or "mark"."""
+
+    track: int
+    kind: str
+    time_ns: int
+    name: str  # escaped
+    span: int
+    data: Any  # that JSON can hold, or None
+    value: float | None
+
+
 class TraceTracks(NamedTuple):
-    """The part of a trace to write. cut_ns: the time at which it was cut, or None."""
+    """The part of a trace to write. Marks and gaps have the place of their track.
+
+    cut_ns: the time at which it was cut, or None
+    """
 
     calls: Table[CallRow]
     tracks: list[Track]
-    instants: list[InstantRow]
-    gaps: list[GapRow]
+    marks: list[Mark]
+    gaps: list[tuple[int, GapRow]]
     cut_ns: int | None
 
 
@@ -101,36 +118,43 @@ def trace_tracks(recording: Recording, most: int) -> TraceTracks:
         label = recording.threads["name"][thread] or "thread"
         place = (processes[of[thread]], numbers[thread], tid)
         tracks.append(Track(thread, stream, names[thread] + more, label + more, *place, first, last))
-    marks = [mark._replace(name=f"{mark.kind} {mark.name}") for mark in landmarks(recording, window.calls)]
-    marks = [mark for mark in marks if mark.kind in _SHOWN and (cut is None or mark.time_ns < cut)]
-    instants = [_as_span(instant) for instant in window.instants]
-    return TraceTracks(window.calls, tracks, instants + marks, window.gaps, cut)
+    place_of = {(track.thread, track.stream): place for place, track in enumerate(tracks)}
+    shown = [
+        row._replace(name=f"{row.kind} {row.name}")
+        for row in landmarks(recording, window.calls)
+        if row.kind in _SHOWN and (cut is None or row.time_ns < cut) and (row.thread, row.stream) in place_of
+    ]
+    marks = [_mark(place_of[row.thread, row.stream], row) for row in (*window.instants, *shown)]
+    gaps = [(place_of[gap.thread, gap.stream], gap) for gap in window.gaps]
+    return TraceTracks(window.calls, tracks, marks, gaps, cut)
 
 
-def _as_span(instant: InstantRow) -> InstantRow:
-    """Return a pause of the collector as a span with a number that no span of the program has."""
-    kind = {"collect": "begin", "collected": "end"}.get(instant.kind)
-    return instant if kind is None else instant._replace(kind=kind, span=_PAUSES + instant.span)
+def _mark(track: int, row: InstantRow) -> Mark:
+    """Return an event as writers show it. A pause of the collector is a span whose number no other span has."""
+    kind, span, value = row.kind, row.span, _value(row.data)
+    if kind in _PAUSE_KINDS:
+        kind, span = _PAUSE_KINDS[kind], _PAUSES + span
+    elif kind not in ("begin", "end") and (kind != "counter" or value is None):
+        kind = "mark"
+    return Mark(track, kind, row.time_ns, name("", row.name), span, _json_data(row.data), value)
 
 
 def steps(calls: Table[CallRow], track: Track) -> Iterator[tuple[int, int]]:
     """Yield (time, row) at a call's start and (time, ~row) at its end, nested, with times that never decrease."""
-    starts, ends, depths = (calls.numbers(name) for name in ("start_ns", "end_ns", "depth"))
+    starts, ends, depths = (calls.numbers(column) for column in ("start_ns", "end_ns", "depth"))
     stack: list[int] = []
     now = 0
     base = depths[track.first] if track.first < track.last else 0
-    for row in progress.over("writing calls", range(track.first, track.last), len(calls), track.first):
-        while stack and len(stack) > depths[row] - base:
+    rows = progress.over("writing calls", range(track.first, track.last), len(calls), track.first)
+    for row in chain(rows, [None]):
+        while stack and (row is None or len(stack) > depths[row] - base):
             done = stack.pop()
             now = max(now, ends[done])
             yield now, ~done
-        now = max(now, starts[row])
-        yield now, row
-        stack.append(row)
-    while stack:
-        done = stack.pop()
-        now = max(now, ends[done])
-        yield now, ~done
+        if row is not None:
+            now = max(now, starts[row])
+            yield now, row
+            stack.append(row)
 
 
 def flag_words(flags: int) -> str:
@@ -138,7 +162,7 @@ def flag_words(flags: int) -> str:
     return ", ".join(text for flag, text in _REMARKS.items() if flags & flag)
 
 
-def mark_data(data: Any) -> Any:
+def _json_data(data: Any) -> Any:
     """Return the data of a mark, or its text if JSON cannot hold it."""
     try:
         json.dumps(data, allow_nan=False)
@@ -147,7 +171,7 @@ def mark_data(data: Any) -> Any:
     return data
 
 
-def value_of(data: Any) -> float | None:
+def _value(data: Any) -> float | None:
     """Return the value of a counter, `{"value": 3}` or its only number, or None."""
     if isinstance(data, dict):
         data = data.get("value", next(iter(data.values()), None))
