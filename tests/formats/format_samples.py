@@ -5,14 +5,25 @@ import json
 import random
 import re
 from collections import defaultdict
+from pathlib import Path
 
+import jsonschema
 import pytest
 from hypothesis import strategies as st
+from paths import DOCS
 
 from seismo import formats
 from seismo.errors import FormatError
 from seismo.model import Builder
 
+SCHEMAS = {
+    "json": json.loads((DOCS / "json-schema.json").read_text()),
+    "speedscope": json.loads((Path(__file__).parent / "data" / "speedscope-schema.json").read_text()),
+}
+VALIDATORS = {
+    "json": jsonschema.Draft202012Validator(SCHEMAS["json"]),
+    "speedscope": jsonschema.Draft7Validator(SCHEMAS["speedscope"]),
+}
 HOSTILE = [
     "a;b;c",
     "new\nline 5",
@@ -96,6 +107,22 @@ def fib_tree(depth=20):
     return b.build()
 
 
+def resumed():
+    """`start` calls a generator that does little; `finish` only resumes it, and then it works. One frame ran before."""
+    b = Builder()
+    thread = b.thread(b.process(pid=1), name="MainThread")
+    gen, burn = b.function("m", "gen", "m.py", 1), b.function("m", "burn", "m.py", 5)
+    main = b.node(-1, thread, b.function("m", "<module>", "m.py", 1), own_ns=40, flags=4)
+    start = b.node(main, thread, b.function("m", "start", "m.py", 10), calls=1, own_ns=300)
+    finish = b.node(main, thread, b.function("m", "finish", "m.py", 20), calls=1, own_ns=5_000)
+    b.node(start, thread, gen, calls=1, own_ns=200)
+    again = b.node(finish, thread, gen, resumes=2, own_ns=100)
+    b.node(again, thread, burn, calls=1, own_ns=90_000_000)
+    running = b.node(main, thread, b.function("m", "running", "m.py", 30), own_ns=7, flags=4)
+    b.node(running, thread, burn, calls=1, own_ns=60)
+    return b.build()
+
+
 def chain(depth):
     """One call below another, of alternating functions."""
     b = Builder()
@@ -159,32 +186,29 @@ texts = st.text(
 )
 
 
-long_times = st.integers(0, 10**15)
-
-
 # Callgrind and pstats write ~ for what is in no file, callgrind knows ??? as well
 NO_FILES = ("", "~", "???")
 
 
 @st.composite
-def recordings(draw, names=texts, threads=3, nodes=25, times=long_times):
+def recordings(draw, times=st.integers(0, 10**15)):  # noqa: B008  a strategy never changes
     """Arbitrary recordings whose paths are distinct, as the recorder's are."""
     b = Builder()
     ids = []
     for pid in range(draw(st.integers(1, 2))):
         process = b.process(pid=pid + 1)
-        for native in range(draw(st.integers(1, threads))):
-            ids.append(b.thread(process, name=draw(names), native_id=100 * pid + native))
+        for native in range(draw(st.integers(1, 3))):
+            ids.append(b.thread(process, name=draw(texts), native_id=100 * pid + native))
     functions = []
     for place in range(draw(st.integers(1, 6))):
         kind = draw(st.sampled_from([0, 0, 1]))
-        file, line = draw(names), draw(st.integers(1, 10**6))
+        file, line = draw(texts), draw(st.integers(1, 10**6))
         file, line = ("f.py" if file in NO_FILES else file, line) if kind == 0 else ("", 0)
-        module = draw(names) or ("m" if kind == 1 else "")
-        functions.append(b.function(module, draw(names) + str(place), file, line, kind=kind))
+        module = draw(texts) or ("m" if kind == 1 else "")
+        functions.append(b.function(module, draw(texts) + str(place), file, line, kind=kind))
     made = []
     known = set()
-    for _ in range(draw(st.integers(0, nodes))):
+    for _ in range(draw(st.integers(0, 25))):
         parent, thread = draw(st.sampled_from([(-1, thread) for thread in ids] + made[-8:]))
         function = draw(st.sampled_from(functions))
         if (parent, thread, function) in known:
@@ -244,11 +268,18 @@ def edges(recording, column):
     return {edge: value for edge, value in found.items() if value}
 
 
-def written(entry, recording):
-    """The file that a format makes of a recording."""
+def written(entry, recording, weight=""):
+    """The file that a format makes of a recording. entry: the format, or its name."""
     out = io.BytesIO()
-    entry.write(recording, out)
+    (formats.by_name(entry) if isinstance(entry, str) else entry).write(recording, out, weight)
     return out.getvalue()
+
+
+def valid(name, data):
+    """The document that a JSON file of this format holds, by the schema of the format."""
+    document = json.loads(data)
+    VALIDATORS[name].validate(document)
+    return document
 
 
 def damaged(whole, turns):

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given, settings
 
 from seismo import formats
-from seismo.errors import FormatError
 from seismo.formats import call_path_builder as paths
 from seismo.model import Builder
 
@@ -17,9 +16,7 @@ FORMAT = formats.by_name("collapsed")
 
 
 def written(recording, name="collapsed"):
-    out = io.BytesIO()
-    formats.write(recording, out, name)
-    return out.getvalue().decode()
+    return samples.written(name, recording).decode()
 
 
 def test_lines_are_what_flamegraph_reads():
@@ -121,10 +118,7 @@ def test_files_of_other_tools_are_read():
 
 @pytest.mark.parametrize("text", ["main", "main;run x", "main -3", " 5", "a;b 99999999999999999999", "a;b 1e5"])
 def test_what_is_no_stack_is_refused_with_its_line(tmp_path, text):
-    path = tmp_path / "x.collapsed"
-    path.write_text(f"ok 1\n{text}\n")
-    with pytest.raises(FormatError, match=r"line 2|a weight"):
-        formats.read(path)
+    samples.refused(tmp_path / "x.collapsed", f"ok 1\n{text}\n", r"line 2|a weight")
 
 
 def test_short_names():

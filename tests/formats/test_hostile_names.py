@@ -4,15 +4,13 @@ import io
 import json
 import re
 from contextlib import suppress
-from pathlib import Path
 
 import covered_samples
+import format_samples as samples
 import gprof2dot
 import journal_made
-import jsonschema
 import pytest
 from coverage import CoverageData
-from paths import DOCS
 from pycobertura import Cobertura
 
 from seismo import formats, model
@@ -104,8 +102,6 @@ CASES = [
     for title, name in NAMES.items()
     if format_.holds(RECORDER.get(kind, kind)) and (kind == "trace" or not format_.of_traces)
 ]
-SPEEDSCOPE = json.loads((Path(__file__).parent / "data" / "speedscope-schema.json").read_text())
-SCHEMAS = {"speedscope": SPEEDSCOPE, "json": json.loads((DOCS / "json-schema.json").read_text())}
 
 
 def lines_of(data):
@@ -121,7 +117,7 @@ def opened(name, path):
     if name in ("json", "speedscope", "chrome", "firefox", "coverage-json"):
         assert data.isascii()
         assert b"</script" not in data
-        return jsonschema.validate(json.loads(data), SCHEMAS.get(name, {}))
+        return samples.valid(name, data) if name in samples.VALIDATORS else json.loads(data)
     if name.startswith("collapsed"):
         return gprof2dot.CollapseParser(io.StringIO("\n".join(lines_of(data)))).parse()
     if name == "pstats":

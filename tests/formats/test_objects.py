@@ -3,14 +3,11 @@
 import io
 import json
 import re
-from pathlib import Path
 
 import format_samples as samples
 import gprof2dot
-import jsonschema
 import pytest
 from objects_made import META, drawn, told
-from paths import DOCS
 
 from seismo import formats
 from seismo.formats.base import MAX_DEPTH
@@ -19,19 +16,12 @@ from seismo.model import Builder
 from seismo.model.objects.groups import by_path, by_type
 from seismo.model.objects.leaks import leaks
 
-JSON = jsonschema.Draft202012Validator(json.loads((DOCS / "json-schema.json").read_text()))
-SPEEDSCOPE = jsonschema.Draft7Validator(
-    json.loads((Path(__file__).parent / "data" / "speedscope-schema.json").read_text())
-)
-KINDS = ("types", "objects", "lifetimes", "object_times", "object_spans", "object_survivors", "holders", "marks")
 SAMPLES = [told, *(lambda seed=seed: drawn(seed) for seed in range(8))]
 VALUES = {"births": "born", "bytes": "bytes", "survivors": "live"}
 
 
 def written(recording, name, weight=""):
-    out = io.BytesIO()
-    formats.write(recording, out, name, weight)
-    return out.getvalue().decode()
+    return samples.written(name, recording, weight).decode()
 
 
 def hostile():
@@ -51,7 +41,7 @@ def hostile():
 
 @pytest.mark.parametrize("make", [*SAMPLES, hostile, lambda: Builder().build(META)])
 def test_the_schema_holds(make):
-    JSON.validate(json.loads(written(make(), "json")))
+    samples.valid("json", written(make(), "json"))
 
 
 def test_the_lists_say_what_the_model_does():
@@ -115,8 +105,7 @@ def test_stacks_have_the_weight_that_was_asked_for(make, weight):
         sums[leaf] = sums.get(leaf, 0) + int(amount)
     assert sums == totals(recording, weight)
     assert len(set(stacks)) == len(stacks)
-    document = json.loads(written(recording, "speedscope", weight))
-    SPEEDSCOPE.validate(document)
+    document = samples.valid("speedscope", written(recording, "speedscope", weight))
     (profile,) = document["profiles"]
     names = [frame["name"] for frame in document["shared"]["frames"]]
     again = {}
@@ -189,4 +178,4 @@ def test_viewers_read_them():
 def test_nothing_is_written():
     nothing = Builder().build(META)
     assert written(nothing, "collapsed") == ""
-    SPEEDSCOPE.validate(json.loads(written(nothing, "speedscope")))
+    samples.valid("speedscope", written(nothing, "speedscope"))

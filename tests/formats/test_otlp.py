@@ -119,15 +119,6 @@ def test_hostile_and_empty_recordings_are_valid(make):
     checked(written(make()))
 
 
-def test_very_deep_paths_keep_every_functions_values():
-    recording = samples.chain(3000)
-    own = defaultdict(int)
-    for _, type_, path, _, amount in rows(checked(written(recording))):
-        assert len(path) <= 1026
-        own[path[-1]] += amount * (type_ == "time")
-    assert own == {f"deep.{row.qualname}": row.own_ns for row in recording.functions}
-
-
 def test_a_dataset_has_a_resource_for_each_host_and_its_tasks(tmp_path):
     from seismo.cli.main import main
 

@@ -1,27 +1,29 @@
 """speedscope files: against the schema that speedscope publishes, and back."""
 
 import json
-from pathlib import Path
+from itertools import chain
 
 import format_samples as samples
-import jsonschema
+import journal_made
 import pytest
 from hypothesis import given, settings
 
 from seismo import formats
+from seismo.formats import speedscope
 
 FORMAT = formats.by_name("speedscope")
-SCHEMA = json.loads((Path(__file__).parent / "data" / "speedscope-schema.json").read_text())
-VALIDATOR = jsonschema.Draft7Validator(SCHEMA)
 
 
 def written(recording):
-    return json.loads(samples.written(FORMAT, recording))
+    return samples.valid("speedscope", samples.written(FORMAT, recording))
 
 
 def replay(profile, frames):
-    """What the viewer does with an evented profile: balanced, in order, inside its span. Own time by path."""
-    stack, at, own = [], profile["startValue"], {}
+    """What the viewer does with an evented profile: balanced, in order, inside its span.
+
+    Returns the own time by path, and the frames in the order in which they were opened, with their times.
+    """
+    stack, at, own, opened = [], profile["startValue"], {}, []
     for event in profile["events"]:
         assert event["at"] >= at
         if stack:
@@ -31,17 +33,17 @@ def replay(profile, frames):
         if event["type"] == "O":
             assert 0 <= event["frame"] < len(frames)
             stack.append(event["frame"])
+            opened.append((frames[event["frame"]]["name"], at))
         else:
             assert stack.pop() == event["frame"]
     assert not stack
     assert at <= profile["endValue"]
-    return own
+    return own, opened
 
 
 @pytest.mark.parametrize("make", [samples.typical, samples.hostile, samples.empty, samples.idle, samples.fib_tree])
 def test_the_schema_holds(make):
     document = written(make())
-    VALIDATOR.validate(document)
     assert document["profiles"]
     assert 0 <= document["activeProfileIndex"] < len(document["profiles"])
 
@@ -50,10 +52,9 @@ def test_the_schema_holds(make):
 @given(samples.recordings())
 def test_arbitrary_recordings_are_valid_and_balanced_and_come_back(recording):
     data = samples.written(FORMAT, recording)
-    document = json.loads(data)
-    VALIDATOR.validate(document)
+    document = samples.valid("speedscope", data)
     frames = document["shared"]["frames"]
-    whole = sum(sum(replay(profile, frames).values()) for profile in document["profiles"])
+    whole = sum(sum(replay(profile, frames)[0].values()) for profile in document["profiles"])
     assert whole == sum(map(int, recording.tree["own_ns"]))
     assert whole == sum(profile["endValue"] for profile in document["profiles"])
     back = FORMAT.reader(data)
@@ -74,13 +75,24 @@ def test_a_profile_is_a_thread():
     assert document["shared"]["frames"][1] == {"name": "app.maths:fib", "file": "/src/app/maths.py", "line": 10}
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_calls_of_a_trace_are_opened_and_closed_in_time(seed):
+    made = journal_made.made(seed, events=200)[2]
+    document = written(made)
+    opened = [replay(profile, document["shared"]["frames"])[1] for profile in document["profiles"]]
+    names = made.functions["qualname"]
+    assert list(chain.from_iterable(opened)) == [
+        (f"made:{names[row.function]}", row.start_ns) for row in made.calls.window().calls
+    ]
+
+
 def sampled(unit="milliseconds", **changes):
     profile = {
         "type": "sampled", "name": "t", "unit": unit, "startValue": 0, "endValue": 9,
         "samples": [[0, 1], [0], [0, 1, 1]], "weights": [1, 2.5, 3],
     }  # fmt: skip
     frames = [{"name": "main", "file": "a.py", "line": 3}, {"name": "work", "line": "x", "file": None}]
-    document = {"$schema": SCHEMA["definitions"]["FileFormat.File"]["properties"]["$schema"]["const"]}
+    document = {"$schema": speedscope.SCHEMA}
     return {**document, "shared": {"frames": frames}, "profiles": [{**profile, **changes}]}
 
 

@@ -124,28 +124,6 @@ def test_chrome_holds_every_call(seed):
     assert [places[e["name"]] for e in calls] == [["made.py", made.functions["line"][row.function]] for row in rows]
 
 
-@pytest.mark.parametrize("seed", range(8))
-def test_speedscope_opens_and_closes_every_call_in_time(seed):
-    made = recording(seed)
-    document = json.loads(written(speedscope.FORMAT, made))
-    frames = [frame["name"] for frame in document["shared"]["frames"]]
-    rows = list(made.calls.window().calls)
-    opened = []
-    for profile in document["profiles"]:
-        stack, now = [], 0
-        for event in profile["events"]:
-            assert event["at"] >= now
-            now = event["at"]
-            if event["type"] == "O":
-                stack.append(event["frame"])
-                opened.append((frames[event["frame"]], now))
-            else:
-                assert stack.pop() == event["frame"]
-        assert not stack
-        assert now <= profile["endValue"]
-    assert opened == [(f"made:{made.functions['qualname'][row.function]}", row.start_ns) for row in rows]
-
-
 def long_trace():
     tree, p = journal_made.lone(block_bytes=200)
     for _ in range(3000):

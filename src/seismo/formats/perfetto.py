@@ -125,13 +125,13 @@ def _write_calls(out: BinaryIO, heads: list[bytes], found: TraceTracks, track: T
     columns = ("function", "flags", "start_bound_ns", "end_bound_ns")
     functions, flags, before, after = (found.calls.numbers(column) for column in columns)
     on_track = number_field(11, number)
-    rest = number_field(13, 2)  # of a packet with interned names
-    end = bytes_field(11, number_field(9, _END) + on_track)
+    rest = number_field(13, 2) + _SEQUENCE  # of a packet with interned names
+    end = bytes_field(11, number_field(9, _END) + on_track) + rest
     begins: dict[int, bytes] = {}
     bounds: dict[int, bytes] = {}
     for now, step in steps(found.calls, track):
         if step < 0:
-            _packet(out, _at(now), end, rest)
+            out.write(bytes_field(1, _at(now) + end))
             continue
         function = functions[step]
         event = begins.get(function)
@@ -147,7 +147,7 @@ def _write_calls(out: BinaryIO, heads: list[bytes], found: TraceTracks, track: T
                 if len(bounds) < _KNOWN:
                     bounds[bound] = encoded
             event += encoded
-        _packet(out, _at(now), bytes_field(11, event), rest)
+        out.write(bytes_field(1, _at(now) + bytes_field(11, event) + rest))
 
 
 def _own_track(out: BinaryIO, known: dict[tuple[int, str | int], int], key: tuple[int, str | int], about: bytes) -> int:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import array
 import zlib
+from itertools import count
 from typing import TYPE_CHECKING
 
 from seismo.pure.tables import COUNT, REAL, STR
@@ -51,39 +52,28 @@ def made_sound(found: RawRecording) -> dict[str, int]:
     _check_contexts(found)
     _check_parents(found)
     _check_objects(found)
-    return {name: _sound(tables[name].row_of) for name in ("nodes", "threads")}
-
-
-def _sound(row_of: dict[int, int]) -> int:
-    count = 0
-    while row_of.get(count) == count:
-        count += 1
-    return count
+    return {name: next(i for i in count() if tables[name].row_of.get(i) != i) for name in ("nodes", "threads")}
 
 
 def _order(table: RawTable) -> None:
     ids = sorted(table.row_of)
     if any(table.row_of[number] != row for row, number in enumerate(ids)):
         table.keep([table.row_of[number] for number in ids])
-    table.columns[0] = array.array("q", range(len(ids)))
+    table.columns["id"] = array.array("q", range(len(ids)))
     table.row_of = {number: row for row, number in enumerate(ids)}
 
 
 def _check_values(found: RawRecording, name: str, table: RawTable) -> None:
-    for i, kind in enumerate(table.kinds):
-        column = table.columns[i]
-        if i == 0 or not column:
+    limits = {REAL: _LARGEST, COUNT: 2**63, STR: found.strings}
+    for title, kind in table.kinds.items():
+        column = table[title]
+        if title == "id" or kind not in limits:
             continue
-        wrong: list[int] = []
-        if kind == REAL:
-            wrong = [row for row, value in enumerate(column) if not 0 <= value < _LARGEST]
-        elif kind in (COUNT, STR) and (min(column) < 0 or (kind == STR and max(column) >= found.strings)):
-            limit = found.strings if kind == STR else 2**63
-            wrong = [row for row, value in enumerate(column) if not 0 <= value < limit]
+        wrong = [row for row, value in enumerate(column) if not 0 <= value < limits[kind]]
         for row in wrong:
             column[row] = 0
         if wrong:
-            found.problem(found.size, f"{name}.{table.names[i]}: {len(wrong)} impossible values were made 0")
+            found.problem(found.size, f"{name}.{title}: {len(wrong)} impossible values were made 0")
 
 
 def _cut_strings(found: RawRecording) -> None:
@@ -92,15 +82,13 @@ def _cut_strings(found: RawRecording) -> None:
     long = {i for i in range(found.strings) if offsets[i + 1] - offsets[i] > _LONGEST_STRING}
     cut: dict[int, int] = {}
     for name, table in found.tables.items():
-        for column, kind in zip(table.columns, table.kinds, strict=True):
-            if not long or kind != STR or name in ("processes", "losses"):
-                continue
+        texts = [table[title] for title, kind in table.kinds.items() if kind == STR]
+        for column in texts if long and name not in ("processes", "losses") else ():
             for row, string in enumerate(column):
                 if string in long:
                     if string not in cut:
-                        cut[string] = found.add_string(
-                            _shortened(bytes(found.string_data[offsets[string] : offsets[string + 1]]))
-                        )
+                        text = bytes(found.string_data[offsets[string] : offsets[string + 1]])
+                        cut[string] = found.add_string(_shortened(text))
                     column[row] = cut[string]
     if cut:
         found.problem(found.size, f"{len(cut)} names of more than {_LONGEST_STRING} bytes were cut")
@@ -137,9 +125,9 @@ def _check_references(found: RawRecording, name: str, column: str, to: str, opti
 def _stand_in(found: RawRecording, name: str) -> int:
     table = found.tables[name]
     row = table.rows
-    for column in table.columns:
+    for column in table.columns.values():
         column.append(0)
-    table.columns[0][row] = row
+    table["id"][row] = row
     if name in _NAMED:
         table[_NAMED[name]][row] = found.add_string(b"<missing>")
     if name == "functions":

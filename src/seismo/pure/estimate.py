@@ -32,28 +32,15 @@ class _Share:
 
 
 class _Group:
-    """A time to divide, in ns, with the mean time of a look."""
+    """A process, or a pool of it (the nodes of one function): a time to divide, the mean time of a look, and sums."""
 
-    def __init__(self, time: float = 0.0, look: float = math.inf) -> None:
-        self.time, self.look = time, look
-        self.scale = self.rate = self.sum = self.slope = 0.0
-
-
-class _Process(_Group):
-    """The rest of a process, and sums over its pools."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.square = self.overhead = self.positive = self.ran = self.ready = self.unrest = 0.0
-
-
-class _Pool(_Group):
-    """The nodes of one function in one process."""
-
-    def __init__(self, process: int, function: int, of: _Process) -> None:
-        super().__init__()
-        self.process, self.function, self.share = process, function, _Share(of)
-        self.pieces = self.piece_ns = self.piece_cost = self.exact = self.overhead = self.positive = self.left = 0.0
+    def __init__(self, of: _Group | None = None, process: int = -1, function: int = -1) -> None:
+        self.process, self.function = process, function
+        self.share = _Share(of or self)
+        self.time, self.look = 0.0, math.inf
+        self.scale = self.rate = self.sum = self.slope = self.overhead = self.positive = 0.0
+        self.square = self.ran = self.ready = self.unrest = 0.0  # of processes
+        self.pieces = self.piece_ns = self.piece_cost = self.exact = self.left = 0.0  # of pools, as the rest
         self.wait_ns = self.wait_sq = self.chance = 0.0
 
 
@@ -68,7 +55,7 @@ def _hypot(a: float, b: float) -> float:
     return abs(complex(a, b))  # the C library's, which math.hypot is not
 
 
-def _divide(shares: list[_Share], groups: list[Any]) -> None:
+def _divide(shares: list[_Share], groups: list[_Group]) -> None:
     """Divide the time of each group, by Newton's method on the rate."""
     for share in shares:
         share.group.sum += share.predicted
@@ -87,9 +74,8 @@ def _divide(shares: list[_Share], groups: list[Any]) -> None:
             group.slope += _ratio(share.time, rate)
         for group in groups:
             if group.sum > 0 and group.time > 0:
-                group.rate = max(
-                    0.0, group.rate + (group.sum - group.time) / group.time * _ratio(group.sum, group.slope)
-                )
+                step = (group.sum - group.time) / group.time * _ratio(group.sum, group.slope)
+                group.rate = max(0.0, group.rate + step)
     for share in shares:
         group = share.group
         share.time *= group.time / group.sum if group.sum > 0 else 0.0
@@ -133,13 +119,13 @@ class _Estimate:
         self.distorted = distorted
         self.parent, self.count = nodes["parent"], len(nodes["parent"])
         self.process = [threads["process"][thread] for thread in nodes["thread"]]
-        self.processes = [_Process() for _ in self.costs["piece_ns"]]
-        self.pools: dict[tuple[int, int], _Pool] = {}
-        self.pool_of: list[_Pool] = []
+        self.processes = [_Group() for _ in self.costs["piece_ns"]]
+        self.pools: dict[tuple[int, int], _Group] = {}
+        self.pool_of: list[_Group] = []
         for process, function in zip(self.process, nodes["function"], strict=True):
             key = process, function
             if key not in self.pools:
-                self.pools[key] = _Pool(process, function, self.processes[process])
+                self.pools[key] = _Group(self.processes[process], process, function)
             self.pool_of.append(self.pools[key])
         self.shares = [_Share(pool, _WORTH) for pool in self.pool_of]
         self.overhead, self.below = [0.0] * self.count, [0.0] * self.count

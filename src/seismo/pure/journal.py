@@ -48,8 +48,11 @@ class Journal:
         sink.wrong["dropped"] = self._dropped
         for stream in self._streams:
             if thread in (-1, stream.thread):
-                machine = Machine(stream, self._tree, self._weights, self._origin[stream.thread], sink)
-                machine.read(self._data, to, self._end[stream.thread])
+                self._run(stream, sink, to)
+
+    def _run(self, stream: Stream, sink: Sink, to: int) -> None:
+        machine = Machine(stream, self._tree, self._weights, self._origin[stream.thread], sink)
+        machine.read(self._data, to, self._end[stream.thread])
 
     def read(self, start: int, end: int, thread: int, limit: int, _look_back: int, /) -> dict[str, Any]:
         """Return the calls, instants and gaps in [start, end) of one thread, or of all (-1)."""
@@ -186,8 +189,7 @@ class Journal:
             raise _refused("cut a part out of a trace")
         for stream in self._streams:
             sink = _Counted(start, counts)
-            machine = Machine(stream, self._tree, self._weights, self._origin[stream.thread], sink)
-            machine.read(self._data, end, self._end[stream.thread])
+            self._run(stream, sink, end)
             sink.close()
         return {}
 
@@ -219,18 +221,7 @@ class _FullError(Exception):
     """The window has as many rows as it may have."""
 
 
-class _Gaps(Sink):
-    def __init__(self, start: int = -LARGEST - 1, end: int = 2**64) -> None:
-        super().__init__()
-        self.start, self.end = start, end
-        self.gaps: list[tuple[int, int, int, int]] = []
-
-    def gap(self, stream: Stream, start: int, end: int) -> None:
-        if end >= self.start and start < self.end:
-            self.gaps.append((start, end, stream.thread, stream.number))
-
-
-class _Window(_Gaps):
+class _Window(Sink):
     def __init__(self, start: int, end: int, limit: int) -> None:
         super().__init__(start, end)
         self.limit, self.more = limit, False
@@ -239,21 +230,20 @@ class _Window(_Gaps):
 
     def call(self, stream: Stream, call: Call) -> None:
         if self.limit and call.end_ns >= self.start and call.start_ns < self.end:
-            self._check(self.calls)
-            self.calls.append((stream, call))
+            self._add(self.calls, (stream, call))
 
     def event(self, stream: Stream, what: int, of: Any, times: tuple[int, int, int, int]) -> None:
         if what == tokens.INSTANT and self.start <= times[0] < self.end:
-            self._check(self.instants)
-            self.instants.append((stream, times[0], times[1], of))
+            self._add(self.instants, (stream, times[0], times[1], of))
 
-    def _check(self, rows: list[Any]) -> None:
+    def _add(self, rows: list[Any], row: Any) -> None:
         if self.limit and len(rows) >= self.limit:
             self.more = True
             raise _FullError
+        rows.append(row)
 
 
-class _Sums(_Gaps):
+class _Sums(Sink):
     def __init__(self, places: int, function: list[int]) -> None:
         super().__init__()
         self.counts = {name: array.array("q", bytes(8 * places)) for name in _COUNTS}
@@ -279,8 +269,8 @@ class _Counted(Sink):
     """Counts the segments of nodes from a time on, as native/trace/excerpt.c does."""
 
     def __init__(self, start: int, counts: Mapping[str, Any]) -> None:
-        super().__init__()
-        self.start, self.counts = start, counts
+        super().__init__(start)
+        self.counts = counts
         self.stack: list[int] = []  # nodes
         self.last, self.doubt = 0, 0.0
         self.met = self.begun = self.astray = self.ended = False

@@ -34,9 +34,8 @@ class RawTable:
     """A table while it is read: columns of values by row, and the row of each id in the file."""
 
     def __init__(self, kinds: dict[str, str]) -> None:
-        self.kinds = list(kinds.values())
-        self.names = list(kinds)
-        self.columns: list[array.array[Any]] = [array.array("d" if kind == REAL else "q") for kind in self.kinds]
+        self.kinds = kinds
+        self.columns = {name: array.array("d" if kind == REAL else "q") for name, kind in kinds.items()}
         self.row_of: dict[int, int] = {}
         self.ids = 0  # the largest id + 1
         self.is_written = False  # True if the file has a chunk of it
@@ -44,15 +43,16 @@ class RawTable:
     @property
     def rows(self) -> int:
         """Return the number of rows."""
-        return len(self.columns[0])
+        return len(self.columns["id"])
 
     def __getitem__(self, name: str) -> array.array[Any]:
-        return self.columns[self.names.index(name)]
+        return self.columns[name]
 
     def keep(self, rows: list[int]) -> None:
         """Keep only these rows, in this order, and renumber them."""
-        self.columns = [array.array(column.typecode, [column[row] for row in rows]) for column in self.columns]
-        self.columns[0] = array.array("q", range(len(rows)))
+        for name, column in self.columns.items():
+            self.columns[name] = array.array(column.typecode, map(column.__getitem__, rows))
+        self.columns["id"] = array.array("q", range(len(rows)))
 
 
 class RawRecording:
@@ -120,10 +120,9 @@ def read(data: Any) -> dict[str, Any]:
         **{name: ints(places) for name, places in found.places.items()},
         "sound": sound,
         "tables": {
-            name: {"rows": table.rows}
-            | {
-                column: memoryview(values).toreadonly()
-                for column, values in zip(table.names, table.columns, strict=True)
+            name: {
+                "rows": table.rows,
+                **{column: memoryview(values).toreadonly() for column, values in table.columns.items()},
             }
             for name, table in found.tables.items()
         },
@@ -274,12 +273,13 @@ def _read_table(found: RawRecording, offset: int, data: bytes) -> None:
     if data[0] >= len(found.tables):
         return  # a table of a later version
     table = list(found.tables.values())[data[0]]
+    kinds = list(table.kinds.values())
     rows, at = uvarint(data, 1, end)
     present, at = uvarint(data, at, end)
     rows = min(rows, 1) if present == 0 else rows  # rows without columns are identical
     if rows > end:
         raise MalformedError
-    values: list[list[Any]] = [[0] * rows for _ in table.kinds]
+    values: list[list[Any]] = [[0] * rows for _ in kinds]
     for _ in range(present):
         if end - at < 2:
             raise MalformedError
@@ -288,7 +288,7 @@ def _read_table(found: RawRecording, offset: int, data: bytes) -> None:
         if length > end - at:
             raise MalformedError
         if column < len(values):
-            values[column] = _decoded(data[at : at + length], rows, encoding, table.kinds[column] == REAL)
+            values[column] = _decoded(data[at : at + length], rows, encoding, kinds[column] == REAL)
         at += length
     if at != end:
         raise MalformedError
@@ -345,7 +345,7 @@ def _place(found: RawRecording, table: RawTable, values: list[list[Any]], offset
             table.row_of[number] = len(table.row_of)
             table.ids = max(table.ids, number + 1)
             fresh.append(i)
-    for column, more in zip(table.columns, values, strict=True):
+    for column, more in zip(table.columns.values(), values, strict=True):
         column.extend(more if len(fresh) == len(more) else [more[i] for i in fresh])
         for row, i in replaced:
             column[row] = more[i]

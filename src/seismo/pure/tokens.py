@@ -76,10 +76,12 @@ class _BlockError(Exception):
 
 
 class Sink:
-    """The receiver of the contents of a stream; its methods may be overridden."""
+    """The receiver of the contents of a stream in [start, end); its methods may be overridden."""
 
-    def __init__(self) -> None:
+    def __init__(self, start: int = -LARGEST - 1, end: int = 2**64) -> None:
         self.wrong = dict.fromkeys(WRONG, 0)
+        self.start, self.end = start, end
+        self.gaps: list[tuple[int, int, int, int]] = []
 
     def call(self, stream: Stream, call: Call) -> None:
         """Receive a call that has ended."""
@@ -89,6 +91,8 @@ class Sink:
 
     def gap(self, stream: Stream, start: int, end: int) -> None:
         """Receive an interval in which events are missing."""
+        if end >= self.start and start < self.end:
+            self.gaps.append((start, end, stream.thread, stream.number))
 
     def counted(self, node: int, name: str) -> None:
         """Receive a count: a call, a resume or an exception of a node."""
