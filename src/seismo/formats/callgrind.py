@@ -25,8 +25,7 @@ and jumps. Missing calls and the callers' shares of own time are filled in (grap
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
-from typing import TextIO
+from typing import NamedTuple, TextIO
 
 from seismo.formats.base import MAX_VALUE, ByteSink, Format, number, text_sink
 from seismo.formats.call_graph import REBUILT, CallGraphs, Cost, Graph, complete, into_tree
@@ -53,7 +52,7 @@ class _Names:
 
 
 class _Writer:
-    """The state that the parts of a file share: the names of functions and files."""
+    """The state that the parts of a file share: the names of functions and files, and the sums of costs."""
 
     def __init__(self, recording: Recording, out: TextIO) -> None:
         self._out = out
@@ -63,47 +62,48 @@ class _Writer:
         self._words = distinct_names(self._frames)
         self._files = _Names()
         self._functions = _Names()
-        self.total = 0
-        self.calls = 0
-        self.wait = 0
-        self.waits = any(recording.functions["wait_ns"])
+        self._events = [_TIME, _CALLS, *([_WAIT] if any(recording.functions["wait_ns"]) else [])]
+        self._sums = Cost()
 
-    def threads(self) -> list[int]:
-        """Return the rows of the threads to write: those that ran, or the first, because a file needs a part."""
-        return self._forest.busy_threads() or ([0] if self._forest.threads else [])
+    def write(self, recording: Recording) -> None:
+        """Write the threads that ran, or the first, because a file needs a part."""
+        titles, natives, processes = recording.threads["name"], recording.threads["native_id"], pids(recording)
+        rows = self._forest.busy_threads() or ([0] if self._forest.threads else [])
+        for place, row in enumerate(rows, 1):
+            self._out.write(f"pid: {max(processes[row], 0)}\nthread: {max(natives[row], 0)}\npart: {place}\n")
+            self._out.write(f"desc: Thread: {escape(titles[row])}\n")
+            self._part(row)
+        if not rows:
+            self._out.write(f"positions: line\nevents: {' '.join(self._events)}\n\n")
+        # one line for the whole file, because callgrind_annotate would take the last part's for all parts
+        self._out.write(f"totals: {self._costs(self._sums.own, self._sums.calls, self._sums.wait)}\n")
 
-    def part(self, place: int, thread: int, pid: int, native_id: int, title: str) -> None:
-        """Write one thread's part: the header, then each function."""
+    def _part(self, thread: int) -> None:
         graph = self._graphs.of([thread])
         calls: dict[int, list[tuple[int, Cost]]] = {}
         for (caller, callee), cost in graph.edges.items():
             calls.setdefault(caller, []).append((callee, cost))
-        self.total += sum(number(cost.own) for cost in graph.functions.values())
-        self.calls += sum(cost.calls for cost in graph.functions.values())
         write = self._out.write
-        write(f"pid: {max(pid, 0)}\nthread: {max(native_id, 0)}\npart: {place}\ndesc: Thread: {escape(title)}\n")
-        self.wait += sum(number(cost.wait) for cost in graph.functions.values())
-        write(f"positions: line\nevents: {self.events()}\n\n")
+        write(f"positions: line\nevents: {' '.join(self._events)}\n\n")
         for key, cost in graph.functions.items():
+            self._sums.own += number(cost.own)
+            self._sums.calls += cost.calls
+            self._sums.wait += number(cost.wait)
             line = max(self._frames[key].line, 0)
             write(f"fl={self._file(key)}\nfn={self._functions(self._words[key])}\n")
-            write(f"{line} {self.costs(cost.own, cost.calls, cost.wait)}\n")
+            write(f"{line} {self._costs(cost.own, cost.calls, cost.wait)}\n")
             for callee, edge in calls.get(key, ()):
                 write(f"cfi={self._file(callee)}\ncfn={self._functions(self._words[callee])}\n")
                 if not edge.calls:
                     write(f"{_NO_CALLS}\n")
                 write(f"calls={edge.calls or max(edge.resumes, 1)} {max(self._frames[callee].line, 0)}\n")
                 inclusive = (0, 0, 0) if callee == key else (edge.total, edge.nested_calls, edge.total_wait)
-                write(f"{line} {self.costs(*inclusive)}\n")
+                write(f"{line} {self._costs(*inclusive)}\n")
             write("\n")
 
-    def events(self) -> str:
-        """Return the names of the costs, with waiting if there was any."""
-        return f"{_TIME} {_CALLS}" + (f" {_WAIT}" if self.waits else "")
-
-    def costs(self, time: float, calls: int, wait: float) -> str:
-        """Return the costs of a line, in the order of events()."""
-        return f"{number(time)} {calls}" + (f" {number(wait)}" if self.waits else "")
+    def _costs(self, time: float, calls: int, wait: float) -> str:
+        """Return the costs of a line, in the order of the events."""
+        return " ".join(map(str, (number(time), calls, number(wait))[: len(self._events)]))
 
     def _file(self, key: int) -> str:
         return self._files(escape(self._frames[key].file) or "~")
@@ -115,15 +115,7 @@ def _write(recording: Recording, file: ByteSink) -> None:
         losses = recording.losses
         for kind, count, detail in zip(losses["kind"], losses["count"], losses["detail"], strict=True):
             out.write(f"# lost: {escape(kind)} {count} {escape(detail)}\n")
-        writer = _Writer(recording, out)
-        titles, natives, processes = recording.threads["name"], recording.threads["native_id"], pids(recording)
-        rows = writer.threads()
-        for place, row in enumerate(rows, 1):
-            writer.part(place, row, processes[row], natives[row], titles[row])
-        if not rows:
-            out.write(f"positions: line\nevents: {writer.events()}\n\n")
-        # one line for the whole file, because callgrind_annotate would take the last part's for all parts
-        out.write(f"totals: {writer.costs(writer.total, writer.calls, writer.wait)}\n")
+        _Writer(recording, out).write(recording)
 
 
 _HEADER = re.compile(r"([a-z]+):\s?(.*)\Z")
@@ -131,15 +123,13 @@ _POSITION = re.compile(r"(c?(?:ob|fl|fi|fe|fn)|jfi|jfn)=\s?(?:\(([0-9]{1,9})\))?
 _COST = re.compile(r"(?:0x[0-9a-fA-F]+|[0-9+*-])")
 
 
-@dataclass
-class _Part:
+class _Part(NamedTuple):
     """One thread's costs while they are read."""
 
     pid: int
-    thread: int
     title: str
     has_calls: bool
-    graph: Graph = field(default_factory=Graph)
+    graph: Graph
 
 
 class _Reader:
@@ -217,12 +207,10 @@ class _Reader:
         # fi and fe mark code from other files, whose cost is still the function's.
 
     def _function(self, file: str, text: str, line: int) -> int:
-        place = (file, text)
-        key = self.places.setdefault(place, len(self.places))
+        key = self.places.setdefault((file, text), len(self.places))
         if key == len(self.lines):
-            self.lines.append(line)
-        elif not self.lines[key]:
-            self.lines[key] = line
+            self.lines.append(0)
+        self.lines[key] = self.lines[key] or line
         return key
 
     def _cost(self, fields: list[str]) -> None:
@@ -256,8 +244,8 @@ class _Reader:
 
     def _part(self) -> _Part:
         if self._fresh:
-            has_calls = _CALLS in self.events
-            self.parts.append(_Part(self._header["pid"], self._header["thread"], self._title, has_calls))
+            title = self._title or f"thread {self._header['thread']}"
+            self.parts.append(_Part(self._header["pid"], title, _CALLS in self.events, Graph()))
             self._fresh = False
         return self.parts[-1]
 
@@ -300,7 +288,7 @@ def _read(data: bytes) -> Recording:
         complete(part.graph, part.has_calls)
         if part.pid not in processes:
             processes[part.pid] = builder.process(pid=part.pid)
-        thread = builder.thread(processes[part.pid], name=part.title or f"thread {part.thread}")
+        thread = builder.thread(processes[part.pid], name=part.title)
         edges += len(part.graph.edges)
         into_tree(part.graph, found, builder, thread)
     builder.loss("paths-rebuilt", edges, REBUILT)

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING, Any
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from seismo.coverage.executed_lines import ExecutedFiles, ExecutedLines
 from seismo.errors import FormatError
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from seismo.coverage.coverage_report import CoverageReport
 
 Arc = tuple[int, int]
+_Place = TypeVar("_Place", tuple[int, int], tuple[int, int, int])
 
 _NOT_XML = re.compile("[\ufffe\uffff]")
 
@@ -63,13 +65,11 @@ class CoverageBuilder:
     def __init__(self) -> None:
         self._builder = Builder()
         self._functions: dict[str, int] = {}
-        self._rows: dict[int, dict[int, int]] = {}  # by file, maps a line to its row
-        self._places: list[tuple[int, int]] = []  # file and line of each row
-        self._arcs: dict[tuple[int, int, int], int] = {}
-        self._hits: list[int] = []
-        self._arc_hits: list[int] = []
+        self._lines: dict[tuple[int, int], int] = {}  # (file, line): row
+        self._hits: list[int] = []  # by row
         self._largest = 0  # of the hits that were added
-        self._contexts: dict[str, tuple[list[int], list[int]]] = {}  # rows of lines and of arcs
+        self._arcs: dict[tuple[int, int, int], int] = {}  # (file, from line, to line): row
+        self._contexts: defaultdict[str, tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))  # rows of both
 
     def file(self, path: str) -> int:
         """Return the number of a file by its path in the format: absolute, or relative to the current folder."""
@@ -83,35 +83,29 @@ class CoverageBuilder:
         """Add an executed line with its contexts. Raise ValueError if it is not a valid line number."""
         if not 0 < line <= MAX_LINE:
             raise ValueError(f"{line} is not a line number")
-        rows = self._rows.setdefault(file, {})
-        row = rows.get(line)
-        if row is None:
-            row = rows[line] = self._room(self._hits)
-            self._places.append((file, line))
+        row = self._row(self._lines, (file, line))
+        if row == len(self._hits):
+            self._hits.append(0)
         self._largest = max(self._largest, hits)
         self._hits[row] = min(self._hits[row] + hits, MAX_VALUE)
         for name in contexts:
-            self._context(name)[0].append(row)
+            self._contexts[name][0].append(row)
 
     def lines(self, file: int, lines: Iterable[int], context: str) -> None:
         """Add lines that ran in a context; equivalent to line() for each."""
-        ran = self._context(context)[0]
-        rows = self._rows.setdefault(file, {})
+        ran = self._contexts[context][0]
         for line in lines:
-            if line not in rows:
+            if (file, line) not in self._lines:
                 self.line(file, line)
-            ran.append(rows[line])
+            ran.append(self._lines[file, line])
 
     def arc(self, file: int, from_line: int, to_line: int, contexts: Iterable[str] = ()) -> None:
         """Add a step between lines; -N is the way in or out of code. Raise ValueError if a line number is invalid."""
         if not (0 < abs(from_line) <= MAX_LINE and 0 < abs(to_line) <= MAX_LINE):
             raise ValueError(f"there is no arc from line {from_line} to {to_line}")
-        row = self._arcs.get((file, from_line, to_line))
-        if row is None:
-            row = self._arcs[file, from_line, to_line] = self._room(self._arc_hits)
-        self._arc_hits[row] = 1
+        row = self._row(self._arcs, (file, from_line, to_line))
         for name in contexts:
-            self._context(name)[1].append(row)
+            self._contexts[name][1].append(row)
 
     def loss(self, kind: str, count: int, detail: str) -> None:
         """Add a loss for missing data."""
@@ -120,29 +114,23 @@ class CoverageBuilder:
     def build(self, source_format: str, branch: bool) -> Recording:
         """Return the recording. Hits are counts if any is larger than 1; else they only mean that a line ran."""
         counts = self._largest > 1
-        flags = 0 if counts else RAN_ONLY
-        for (file, line), hits in zip(self._places, self._hits, strict=True):
-            self._builder.line(file, line, hits if counts else 1, flags=flags)
+        for (file, line), hits in zip(self._lines, self._hits, strict=True):
+            self._builder.line(file, line, hits if counts else 1, flags=0 if counts else RAN_ONLY)
         for file, from_line, to_line in self._arcs:
             self._builder.arc(file, from_line, to_line, 1, flags=RAN_ONLY)
         if any(self._contexts):  # none if everything is in the context without a name
-            for name in sorted(self._contexts):
-                lines, arcs = self._contexts[name]
+            for name, (lines, arcs) in sorted(self._contexts.items()):
                 self._builder.context(name, lines, arcs)
         meta: dict[str, Any] = {"recorder": COVERAGE, "branch": branch, "counts": counts}
         return self._builder.build({**meta, "source_format": source_format})
 
-    def _context(self, name: str) -> tuple[list[int], list[int]]:
-        found = self._contexts.get(name)
-        if found is None:
-            found = self._contexts[name] = ([], [])
-        return found
-
-    def _room(self, hits: list[int]) -> int:
-        if len(self._hits) + len(self._arc_hits) >= MAX_NODES:
-            raise ValueError(f"it has more than {MAX_NODES} lines and arcs")
-        hits.append(0)
-        return len(hits) - 1
+    def _row(self, rows: dict[_Place, int], place: _Place) -> int:
+        row = rows.get(place)
+        if row is None:
+            if len(self._lines) + len(self._arcs) >= MAX_NODES:
+                raise ValueError(f"it has more than {MAX_NODES} lines and arcs")
+            row = rows[place] = len(rows)
+        return row
 
 
 def count_in(field: str, most: int, what: str = "") -> int:

@@ -107,33 +107,26 @@ class _Reader:
     def __init__(self) -> None:
         self.covered = CoverageBuilder()
         self.file: int | None = None
-        self.test = ""
         self.branches = 0
         self.unknown = 0
+        self._contexts: tuple[str, ...] = ()
         self._path = ""
         self._exits: list[tuple[int, str]] = []  # line and name of the exits of the code that were taken
 
     def take(self, kind: str, value: str) -> None:
         """Add a record. Raise ValueError if it is invalid. Other kinds of records are ignored."""
         if kind == "TN":
-            self.test = field_path(value)
-            return
-        if kind == "SF":
+            self._contexts = (field_path(value),) if value else ()
+        elif kind == "end_of_record":
+            self._end()
+        elif kind == "SF":
             self._end()
             self._path = field_path(value)
             self.file = self.covered.file(self._path)
-            return
-        if kind == "end_of_record":
-            self._end()
-            return
-        if kind not in ("DA", "BRDA"):
-            return
-        if self.file is None:
-            raise ValueError("it belongs to no file: there is no SF before it")
-        if kind == "DA":
-            self._line(self.file, value)
-        else:
-            self._branch(self.file, value)
+        elif kind in ("DA", "BRDA"):
+            if self.file is None:
+                raise ValueError("it belongs to no file: there is no SF before it")
+            (self._line if kind == "DA" else self._branch)(self.file, value)
 
     def _line(self, file: int, value: str) -> None:
         fields = value.split(",")
@@ -141,12 +134,11 @@ class _Reader:
             raise ValueError("a DA has a line and a count")
         line, hits = count_in(fields[0], MAX_LINE), count_in(fields[1], MAX_VALUE)
         if hits:
-            self.covered.line(file, line, hits, self._contexts())
+            self.covered.line(file, line, hits, self._contexts)
 
     def _branch(self, file: int, value: str) -> None:
         line_text, _, rest = value.partition(",")
-        _, _, rest = rest.partition(",")
-        name, comma, taken = rest.rpartition(",")
+        name, comma, taken = rest.partition(",")[2].rpartition(",")
         if not comma:
             raise ValueError("a BRDA has a line, a block, a branch and a count")
         line = count_in(line_text, MAX_LINE)
@@ -157,12 +149,9 @@ class _Reader:
         if not (jump or _EXIT.match(name)):
             self.unknown += 1
         elif ran and jump:
-            self.covered.arc(file, line, int(jump[1]), self._contexts())
+            self.covered.arc(file, line, int(jump[1]), self._contexts)
         elif ran:
             self._exits.append((line, name))
-
-    def _contexts(self) -> tuple[str, ...]:
-        return (self.test,) if self.test else ()
 
     def _end(self) -> None:
         """End a file, and look up the exits of its code."""
@@ -170,7 +159,7 @@ class _Reader:
             named = _named_exits(self._path)
             for exit_ in self._exits:
                 if exit_ in named:
-                    self.covered.arc(self.file, exit_[0], named[exit_], self._contexts())
+                    self.covered.arc(self.file, exit_[0], named[exit_], self._contexts)
                 else:
                     self.unknown += 1
         self.file = None

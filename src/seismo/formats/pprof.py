@@ -63,7 +63,9 @@ def _write_profile(recording: Recording, out: ByteSink) -> None:
     flags = b"".join(number_field(field, 1) for field in (7, 8, 9))  # functions, files and lines are known
     out.write(bytes_field(_MAPPING, number_field(1, 1) + number_field(5, strings.add(title)) + flags))
     for id_, frame in enumerate(known, 1):
-        out.write(_location(id_, frame.line) + _function(id_, frame, strings))
+        place = number_field(1, id_) + number_field(2, max(frame.line, 0))
+        out.write(bytes_field(_LOCATION, number_field(1, id_) + number_field(2, 1) + bytes_field(4, place)))
+        out.write(_function(id_, frame, strings))
     comments = [strings.add(text) for text in _comments(recording)]
     for text in strings.index:
         out.write(bytes_field(_STRING, text.encode()))
@@ -109,11 +111,6 @@ def _thread_labels(recording: Recording, strings: Texts) -> list[bytes]:
     return found
 
 
-def _location(id_: int, line: int) -> bytes:
-    place = number_field(1, id_) + number_field(2, max(line, 0))
-    return bytes_field(_LOCATION, number_field(1, id_) + number_field(2, 1) + bytes_field(4, place))
-
-
 def _function(id_: int, frame: Frame, strings: Texts) -> bytes:
     shown = f"{frame.module}.{frame.qualname}" if frame.module else frame.qualname
     return bytes_field(
@@ -140,145 +137,123 @@ def span(recording: Recording) -> tuple[int, int]:
     return begin, max(begin, max(ends, default=0))
 
 
-class _Profile:
-    """A parsed pprof file: the messages that others refer to by id, and the unparsed samples."""
-
-    def __init__(self, data: bytes) -> None:
-        self.strings: list[str] = []
-        self.types: list[memoryview] = []
-        self.samples: list[memoryview] = []
-        self.comments: list[int] = []
-        self.default_type = 0
-        self._functions: dict[int, dict[int, int]] = {}
-        self._locations: dict[int, list[tuple[int, int]]] = {}
-        for field, value in fields(memoryview(data)):
-            if isinstance(value, int):
-                if field == _DEFAULT_TYPE:
-                    self.default_type = value
-            elif field == _STRING:
-                self.strings.append(clipped(bytes(value).decode("utf-8", "replace")))
-            elif field == _SAMPLE_TYPE:
-                self.types.append(value)
-            elif field == _SAMPLE:
-                self.samples.append(value)
-            elif field == _FUNCTION:
-                entry = integers(value)
-                self._functions[entry.get(1, 0)] = entry
-            elif field == _LOCATION:
-                self._location(value)
-
-    def _location(self, message: memoryview) -> None:
-        id_ = 0
-        lines = []
-        for field, value in fields(message):
-            if field == 1 and isinstance(value, int):
-                id_ = value
-            elif field == 4 and not isinstance(value, int):
-                line = integers(value)
-                lines.append((line.get(1, 0), line.get(2, 0)))
-        self._locations[id_] = lines
-
-    def text(self, index: int) -> str:
-        """Return a string of the table."""
-        if index >= len(self.strings):
-            raise ValueError("the index of a string is out of range")
-        return self.strings[index]
-
-    def columns(self) -> tuple[dict[str, int], int, str]:
-        """Return the columns of known values, the ns per unit of time, and the name of the type used as time."""
-        types = []
-        for message in self.types:
-            entry = integers(message)
-            types.append((self.text(entry.get(1, 0)), self.text(entry.get(2, 0))))
-        if not types:
-            raise ValueError("it has no sample types")
-        found = {type_: place for place, type_ in enumerate(types)}
-        places = {known: found[known, unit] for known, unit in TYPES if (known, unit) in found and known != _WAITING}
-        if "time" in places:
-            return places, 1, "time"
-        timed = [place for place, (_, unit) in enumerate(types) if unit in UNITS]
-        chosen = next((place for place in timed if types[place][0] == self.text(self.default_type)), None)
-        if chosen is None:
-            chosen = timed[-1] if timed else len(types) - 1  # pprof shows the last one by default
-        places["time"] = chosen
-        return places, UNITS.get(types[chosen][1], 0), types[chosen][0]
-
-    def path(self, location: int, functions: dict[int, list[int]], paths: Paths) -> list[int]:
-        """Return the functions of a location, outermost first; there are several if some were inlined."""
-        found = functions.get(location)
-        if found is None:
-            found = [self._numbered(*line, paths) for line in reversed(self._locations.get(location, []))]
-            if not found:  # an address without a name
-                found = [paths.function(Frame(SYNTHETIC, "", f"<location {location}>", "", 0))]
-            functions[location] = found
-        return found
-
-    def _numbered(self, function: int, line: int, paths: Paths) -> int:
-        entry = self._functions.get(function, {})
-        word = self.text(entry.get(3, 0)) or self.text(entry.get(2, 0))
-        start = entry.get(5, 0) or line
-        return paths.function(parse(word, unescape(self.text(entry.get(4, 0))), start if start < 1 << 40 else 0))
-
-
 def integers(message: memoryview) -> dict[int, int]:
     """Return the numbers in a message, by field."""
     return {field: value for field, value in fields(message) if isinstance(value, int)}
 
 
+class _Reader:
+    """A reader of a file: the messages that others refer to by id, then the samples."""
+
+    def __init__(self, data: bytes) -> None:
+        self._builder = Builder()
+        self._paths = Paths(self._builder)
+        self._strings: list[str] = []
+        self._types: list[memoryview] = []
+        self._samples: list[memoryview] = []
+        self._default_type = 0
+        self._functions: dict[int, dict[int, int]] = {}
+        self._locations: dict[int, list[tuple[int, int]]] = {}  # functions and lines, the innermost first
+        self._called: dict[int, list[int]] = {}  # the numbers of a location's functions, outermost first
+        for field, value in fields(memoryview(data)):
+            if isinstance(value, int):
+                if field == _DEFAULT_TYPE:
+                    self._default_type = value
+            elif field == _STRING:
+                self._strings.append(clipped(bytes(value).decode("utf-8", "replace")))
+            elif field == _SAMPLE_TYPE:
+                self._types.append(value)
+            elif field == _SAMPLE:
+                self._samples.append(value)
+            elif field == _FUNCTION:
+                entry = integers(value)
+                self._functions[entry.get(1, 0)] = entry
+            elif field == _LOCATION:
+                lines = [integers(line) for field, line in fields(value) if field == 4 and not isinstance(line, int)]
+                self._locations[integers(value).get(1, 0)] = [(line.get(1, 0), line.get(2, 0)) for line in lines]
+
+    def recording(self) -> Recording:
+        """Return the recording of all samples."""
+        types = [(self._text(entry.get(1, 0)), self._text(entry.get(2, 0))) for entry in map(integers, self._types)]
+        if not types:
+            raise ValueError("it has no sample types")
+        found = {type_: place for place, type_ in enumerate(types)}
+        places = {known: found[known, unit] for known, unit in TYPES if (known, unit) in found and known != _WAITING}
+        scale = 1  # ns per unit of time, or 0 if that is unknown
+        if "time" not in places:
+            timed = [place for place, (_, unit) in enumerate(types) if unit in UNITS]
+            chosen = next((place for place in timed if types[place][0] == self._text(self._default_type)), None)
+            if chosen is None:
+                chosen = timed[-1] if timed else len(types) - 1  # pprof shows the last one by default
+            places["time"] = chosen
+            scale = UNITS.get(types[chosen][1], 0)
+        for message in self._samples:
+            self._sample(message, places, scale or 1)
+        if not scale:
+            detail = f"values of the type {types[places['time']][0]!r} were taken for ns"
+            self._builder.loss("unit-assumed", 1, detail)
+        if "calls" not in places:
+            self._builder.loss("calls-unknown", 1, "the profile has samples and no calls")
+        return self._paths.build("pprof")
+
+    def _text(self, index: int) -> str:
+        if index >= len(self._strings):
+            raise ValueError("the index of a string is out of range")
+        return self._strings[index]
+
+    def _functions_of(self, location: int) -> list[int]:
+        """Return the functions of a location, outermost first; there are several if some were inlined."""
+        found = self._called.get(location)
+        if found is None:
+            found = [self._numbered(*line) for line in reversed(self._locations.get(location, []))]
+            if not found:  # an address without a name
+                found = [self._paths.function(Frame(SYNTHETIC, "", f"<location {location}>", "", 0))]
+            self._called[location] = found
+        return found
+
+    def _numbered(self, function: int, line: int) -> int:
+        entry = self._functions.get(function, {})
+        word = self._text(entry.get(3, 0)) or self._text(entry.get(2, 0))
+        start = entry.get(5, 0) or line
+        return self._paths.function(parse(word, unescape(self._text(entry.get(4, 0))), start if start < 1 << 40 else 0))
+
+    def _sample(self, message: memoryview, places: dict[str, int], scale: int) -> None:
+        paths = self._paths
+        locations: list[int] = []
+        values: list[int] = []
+        labels: dict[str, str | int] = {}
+        for field, value in fields(message):
+            if field == _SAMPLE_LOCATION:
+                locations += numbers(value)
+            elif field == _SAMPLE_VALUE:
+                values += map(signed, numbers(value))
+            elif field == _SAMPLE_LABEL and not isinstance(value, int):
+                entry = integers(value)
+                number_ = entry.get(_LABEL_NUM)
+                labels[self._text(entry.get(_LABEL_KEY, 0))] = (
+                    self._text(entry.get(_LABEL_STR, 0)) if number_ is None else signed(number_)
+                )
+        if len(values) != len(self._types):
+            raise ValueError("a sample has a wrong number of values")
+        pid, thread_id, name_ = (labels.get(key, 0) for key in ("pid", "thread_id", "thread"))
+        pid, thread_id = (value if isinstance(value, int) and 0 <= value < 1 << 62 else 0 for value in (pid, thread_id))
+        title = unescape(name_) if isinstance(name_, str) else ""
+        thread = paths.thread((pid, thread_id, title), pid, title, thread_id)
+        node = ROOT
+        for location in reversed(locations):
+            for function in self._functions_of(location):
+                node = paths.child(thread, node, function)
+        if node == ROOT:
+            return
+        for known, place in places.items():
+            amount = values[place] * (scale if known == "time" else 1)
+            paths.columns[_COLUMNS[known]][node] += whole(max(amount, 0), f"a value of {known}")
+        if labels.get("lower_bound"):
+            paths.columns["flags"][node] |= LOWER_BOUND
+
+
 def _read(data: bytes) -> Recording:
-    profile = _Profile(unzip(data) if data[:2] == b"\x1f\x8b" else data)
-    places, scale, type_ = profile.columns()
-    builder = Builder()
-    paths = Paths(builder)
-    functions: dict[int, list[int]] = {}
-    for message in profile.samples:
-        _read_sample(profile, message, places, scale, functions, paths)
-    if not scale:
-        builder.loss("unit-assumed", 1, f"values of the type {type_!r} were taken for ns")
-    if "calls" not in places:
-        builder.loss("calls-unknown", 1, "the profile has samples and no calls")
-    return paths.build("pprof")
-
-
-def _read_sample(
-    profile: _Profile,
-    message: memoryview,
-    places: dict[str, int],
-    scale: int,
-    functions: dict[int, list[int]],
-    paths: Paths,
-) -> None:
-    locations: list[int] = []
-    values: list[int] = []
-    labels: dict[str, str | int] = {}
-    for field, value in fields(message):
-        if field == _SAMPLE_LOCATION:
-            locations += numbers(value)
-        elif field == _SAMPLE_VALUE:
-            values += map(signed, numbers(value))
-        elif field == _SAMPLE_LABEL and not isinstance(value, int):
-            entry = integers(value)
-            number_ = entry.get(_LABEL_NUM)
-            labels[profile.text(entry.get(_LABEL_KEY, 0))] = (
-                profile.text(entry.get(_LABEL_STR, 0)) if number_ is None else signed(number_)
-            )
-    if len(values) != len(profile.types):
-        raise ValueError("a sample has a wrong number of values")
-    pid, thread_id, name_ = (labels.get(key, 0) for key in ("pid", "thread_id", "thread"))
-    pid, thread_id = (value if isinstance(value, int) and 0 <= value < 1 << 62 else 0 for value in (pid, thread_id))
-    title = unescape(name_) if isinstance(name_, str) else ""
-    thread = paths.thread((pid, thread_id, title), pid, title, thread_id)
-    node = ROOT
-    for location in reversed(locations):
-        for function in profile.path(location, functions, paths):
-            node = paths.child(thread, node, function)
-    if node == ROOT:
-        return
-    for known, place in places.items():
-        amount = values[place] * (scale or 1) if known == "time" else values[place]
-        paths.columns[_COLUMNS[known]][node] += whole(max(amount, 0), f"a value of {known}")
-    if labels.get("lower_bound"):
-        paths.columns["flags"][node] |= LOWER_BOUND
+    return _Reader(unzip(data) if data[:2] == b"\x1f\x8b" else data).recording()
 
 
 FORMAT = Format(
