@@ -232,40 +232,36 @@ def function_key(row):
     return (row.module, row.qualname, row.file, row.line)
 
 
-def flat(recording, *columns):
-    """{function: the sums of the columns over its rows}."""
-    found = defaultdict(lambda: [0] * len(columns))
-    for row in recording.functions:
-        sums = found[function_key(row)]
-        for place, column in enumerate(columns):
-            sums[place] += getattr(row, column)
-    return {key: tuple(sums) for key, sums in found.items() if any(sums)}
+def sums(keys, rows, columns):
+    """{key: the sums of the columns over its rows}, without the keys where all of them are 0."""
+    found = defaultdict(lambda: (0,) * len(columns))
+    for key, row in zip(keys, rows, strict=True):
+        found[key] = tuple(sum_ + getattr(row, column) for sum_, column in zip(found[key], columns, strict=True))
+    return {key: values for key, values in found.items() if any(values)}
 
 
-def by_path(recording, *columns, thread_key=lambda thread: thread.name):
-    """{(thread, function, function, ...): the columns' sums}, without the paths where all of them are 0."""
+def flat(recording, *columns, key=function_key):
+    """{function: the columns' sums}."""
+    return sums(map(key, recording.functions), recording.functions, columns)
+
+
+def by_path(recording, *columns, thread_key=lambda thread: thread.name, key=function_key):
+    """{(thread, function, function, ...): the columns' sums}."""
     threads = [thread_key(row) for row in recording.threads]
-    keys = [function_key(row) for row in recording.functions]
+    keys = [key(row) for row in recording.functions]
     paths = []
-    found = defaultdict(lambda: [0] * len(columns))
     for row in recording.tree:
-        path = (paths[row.parent] if row.parent >= 0 else (threads[row.thread],)) + (keys[row.function],)
-        paths.append(path)
-        sums = found[path]
-        for place, column in enumerate(columns):
-            sums[place] += getattr(row, column)
-    return {path: tuple(sums) for path, sums in found.items() if any(sums)}
+        paths.append((*(paths[row.parent] if row.parent >= 0 else (threads[row.thread],)), keys[row.function]))
+    return sums(paths, recording.tree, columns)
 
 
-def edges(recording, column):
-    """{(caller, callee): the sum of a column}; the caller of a root is None."""
-    keys = [function_key(row) for row in recording.functions]
+def edges(recording, column, key=function_key):
+    """{(caller, callee): the column's sum}; the caller of a root is None."""
+    keys = [key(row) for row in recording.functions]
     rows = list(recording.tree)
-    found = defaultdict(int)
-    for row in rows:
-        caller = keys[rows[row.parent].function] if row.parent >= 0 else None
-        found[caller, keys[row.function]] += getattr(row, column)
-    return {edge: value for edge, value in found.items() if value}
+    callers = (keys[rows[row.parent].function] if row.parent >= 0 else None for row in rows)
+    found = sums(zip(callers, (keys[row.function] for row in rows), strict=True), rows, [column])
+    return {edge: value for edge, (value,) in found.items()}
 
 
 def written(entry, recording, weight=""):

@@ -70,23 +70,12 @@ def test_short_names_tell_functions_apart_as_long_ones_do(recording):
         assert sorted(short.functions[column]) == sorted(long.functions[column])
 
 
-def by_names(recording, column):
-    """{(name, name, ...): the column's sum} of all threads' paths."""
-    names = [(row.module, row.qualname) for row in recording.functions]
-    paths, found = [], {}
-    for row in recording.tree:
-        path = (*(paths[row.parent] if row.parent >= 0 else ()), names[row.function])
-        paths.append(path)
-        found[path] = found.get(path, 0) + getattr(row, column)
-    return {path: value for path, value in found.items() if value}
-
-
 @settings(max_examples=40, deadline=None)
 @given(samples.recordings())
 def test_calls_come_back_where_they_are_the_weight(recording):
-    entry = formats.by_name("collapsed-calls")
-    back = entry.reader(written(recording, "collapsed-calls").encode())
-    assert by_names(back, "calls") == by_names(recording, "calls")
+    back = formats.by_name("collapsed-calls").reader(written(recording, "collapsed-calls").encode())
+    short = {"thread_key": lambda row: "", "key": lambda row: (row.module, row.qualname)}
+    assert samples.by_path(back, "calls", **short) == samples.by_path(recording, "calls", **short)
 
 
 def test_threads_and_processes_come_back():

@@ -127,11 +127,8 @@ def test_a_profile_has_made_up_times_and_says_so():
 
 def test_each_path_of_a_profile_has_its_own_time(tmp_path):
     made = samples.typical()
-    names, tree = [function_names.name(row.module, row.qualname) for row in made.functions], list(made.tree)
-    wanted, paths = Counter(), []
-    for row in tree:
-        paths.append((*(paths[row.parent] if row.parent >= 0 else ()), names[row.function]))
-        wanted[made.threads["native_id"][row.thread], paths[-1]] += row.own_ns
+    names = [function_names.name(row.module, row.qualname) for row in made.functions]
+    wanted = samples.by_path(made, "own_ns", thread_key=lambda row: row.native_id, key=lambda row: names[row.id])
     for path in ("x.firefox.json", "x.json", "x.firefox.json.gz"):
         formats.write(made, tmp_path / path, "firefox")
         data = (tmp_path / path).read_bytes()
@@ -139,8 +136,8 @@ def test_each_path_of_a_profile_has_its_own_time(tmp_path):
         shown = Counter()
         for thread in found["threads"]:
             for (_, stack), weight in zip(stacks(found, thread, whole=True), thread["samples"]["weight"], strict=True):
-                shown[thread["tid"], tuple(stack)] += round(weight * 1e6)
-        assert +shown == +wanted
+                shown[thread["tid"], *stack] += round(weight * 1e6)
+        assert +shown == {path: ns for path, (ns,) in wanted.items()}
         functions = {}
         for thread in found["threads"]:
             table, texts = thread["funcTable"], found["shared"]["stringArray"]

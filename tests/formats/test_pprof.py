@@ -14,33 +14,20 @@ from seismo.formats import protobuf
 
 FORMAT = formats.by_name("pprof")
 
-# profile.proto of github.com/google/pprof as far as it goes: message: (field, number, type, repeated)
+# profile.proto of github.com/google/pprof as far as it goes: the fields of each message, numbered from 1; * is repeated
 PROTO = {
-    "ValueType": [("type", 1, "int64"), ("unit", 2, "int64")],
-    "Label": [("key", 1, "int64"), ("str", 2, "int64"), ("num", 3, "int64"), ("num_unit", 4, "int64")],
-    "Sample": [("location_id", 1, "uint64*"), ("value", 2, "int64*"), ("label", 3, "Label*")],
-    "Mapping": [
-        ("id", 1, "uint64"), ("memory_start", 2, "uint64"), ("memory_limit", 3, "uint64"), ("file_offset", 4, "uint64"),
-        ("filename", 5, "int64"), ("build_id", 6, "int64"), ("has_functions", 7, "bool"), ("has_filenames", 8, "bool"),
-        ("has_line_numbers", 9, "bool"), ("has_inline_frames", 10, "bool"),
-    ],
-    "Line": [("function_id", 1, "uint64"), ("line", 2, "int64")],
-    "Location": [
-        ("id", 1, "uint64"), ("mapping_id", 2, "uint64"), ("address", 3, "uint64"), ("line", 4, "Line*"),
-        ("is_folded", 5, "bool"),
-    ],
-    "Function": [
-        ("id", 1, "uint64"), ("name", 2, "int64"), ("system_name", 3, "int64"), ("filename", 4, "int64"),
-        ("start_line", 5, "int64"),
-    ],
-    "Profile": [
-        ("sample_type", 1, "ValueType*"), ("sample", 2, "Sample*"), ("mapping", 3, "Mapping*"),
-        ("location", 4, "Location*"), ("function", 5, "Function*"), ("string_table", 6, "string*"),
-        ("drop_frames", 7, "int64"), ("keep_frames", 8, "int64"), ("time_nanos", 9, "int64"),
-        ("duration_nanos", 10, "int64"), ("period_type", 11, "ValueType"), ("period", 12, "int64"),
-        ("comment", 13, "int64*"), ("default_sample_type", 14, "int64"),
-    ],
-}  # fmt: skip
+    "ValueType": "type:int64 unit:int64",
+    "Label": "key:int64 str:int64 num:int64 num_unit:int64",
+    "Sample": "location_id:uint64* value:int64* label:Label*",
+    "Mapping": "id:uint64 memory_start:uint64 memory_limit:uint64 file_offset:uint64 filename:int64 build_id:int64 "
+    "has_functions:bool has_filenames:bool has_line_numbers:bool has_inline_frames:bool",
+    "Line": "function_id:uint64 line:int64",
+    "Location": "id:uint64 mapping_id:uint64 address:uint64 line:Line* is_folded:bool",
+    "Function": "id:uint64 name:int64 system_name:int64 filename:int64 start_line:int64",
+    "Profile": "sample_type:ValueType* sample:Sample* mapping:Mapping* location:Location* function:Function* "
+    "string_table:string* drop_frames:int64 keep_frames:int64 time_nanos:int64 duration_nanos:int64 "
+    "period_type:ValueType period:int64 comment:int64* default_sample_type:int64",
+}
 
 
 def _classes():
@@ -48,13 +35,14 @@ def _classes():
     types = descriptor_pb2.FieldDescriptorProto
     for message, fields in PROTO.items():
         added = file.message_type.add(name=message)
-        for name, number, type_ in fields:
+        for number, field in enumerate(fields.split(), 1):
+            name, _, type_ = field.partition(":")
             label = types.LABEL_REPEATED if type_.endswith("*") else types.LABEL_OPTIONAL
-            field = added.field.add(name=name, number=number, label=label)
+            made = added.field.add(name=name, number=number, label=label)
             if type_.rstrip("*") in PROTO:
-                field.type, field.type_name = types.TYPE_MESSAGE, f".perftools.profiles.{type_.rstrip('*')}"
+                made.type, made.type_name = types.TYPE_MESSAGE, f".perftools.profiles.{type_.rstrip('*')}"
             else:
-                field.type = getattr(types, f"TYPE_{type_.rstrip('*').upper()}")
+                made.type = getattr(types, f"TYPE_{type_.rstrip('*').upper()}")
     pool = descriptor_pool.DescriptorPool()
     pool.Add(file)
     return [

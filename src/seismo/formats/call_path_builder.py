@@ -32,17 +32,12 @@ class Paths:
         self._builder = builder
         self._where: list[tuple[int, int, int]] = []  # thread, parent, function
         self._known: dict[tuple[int, int, int], int] = {}
-        self._functions: dict[Frame, int] = {}
         self._processes: dict[int, int] = {}
         self._threads: dict[object, int] = {}
 
     def function(self, frame: Frame) -> int:
         """Return the number of a function."""
-        id_ = self._functions.get(frame)
-        if id_ is None:
-            id_ = self._builder.function(frame.module, frame.qualname, frame.file, frame.line, kind=frame.kind)
-            self._functions[frame] = id_
-        return id_
+        return self._builder.function(frame.module, frame.qualname, frame.file, frame.line, kind=frame.kind)
 
     def thread(self, key: object, pid: int, name: str, native_id: int = 0) -> int:
         """Return the number of the thread that the file identifies by `key` (hashable)."""

@@ -15,19 +15,14 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import tempfile
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
 from seismo.errors import FormatError, SeismoError, install_command
 from seismo.formats.base import MAX_LINE, MAX_NODES, ByteSink, Format, checked
-from seismo.formats.coverage_base import (
-    Arc,
-    CoverageBuilder,
-    executed_files,
-    has_arcs,
-    report_of,
-)
+from seismo.formats.coverage_base import Arc, CoverageBuilder, executed_files, has_arcs, report_of
 from seismo.model.columns import bits_of
 from seismo.recording_kinds import COVERAGE
 
@@ -69,13 +64,10 @@ def _write(recording: Recording, file: ByteSink, report: CoverageReport | None) 
         path = os.path.join(folder, ".coverage")
         data = CoverageData(basename=path)
         try:
-            if branch:
-                data.add_arcs({})
-            else:
-                data.add_lines({})
+            add = data.add_arcs if branch else data.add_lines
+            add({})
             # coverage.py reports only on files that the data names, so those of which nothing ran are named, too.
             data.touch_files([_encodable(file) for file in dict.fromkeys([*files, *analyzed])])
-            add = data.add_arcs if branch else data.add_lines
             for context, found in sorted(_by_context(files, analyzed, branch).items()):
                 data.set_context(_encodable(context))
                 add({_encodable(file): places for file, places in found.items()})
@@ -83,8 +75,7 @@ def _write(recording: Recording, file: ByteSink, report: CoverageReport | None) 
         finally:
             data.close(force=True)
         with open(path, "rb") as written:
-            while block := written.read(1 << 18):
-                file.write(block)
+            shutil.copyfileobj(written, file)
 
 
 def _encodable(name: str) -> str:
@@ -154,10 +145,7 @@ def _read_database(database: sqlite3.Connection) -> Recording:
         id_: covered.file(checked(path, str, "a name")) for id_, path in database.execute("SELECT id, path FROM file")
     }
     names = {id_: checked(name, str, "a name") for id_, name in database.execute("SELECT id, context FROM context")}
-    if branch:
-        _read_arcs(database, covered, files, names)
-    else:
-        _read_lines(database, covered, files, names)
+    (_read_arcs if branch else _read_lines)(database, covered, files, names)
     tracers = sum(1 for (tracer,) in database.execute("SELECT tracer FROM tracer") if tracer)
     if tracers:
         covered.loss("tracers-dropped", tracers, "files traced by a plugin of coverage.py are read as Python")

@@ -26,6 +26,22 @@ if TYPE_CHECKING:
 
 FORMAT_VERSION = 3
 _READABLE = (2, 3)  # 3 added functions and classes
+# The members of a summary, and the attributes of Percentages that have their values.
+_SUMMARY = {
+    "covered_lines": "executed",
+    "num_statements": "statements",
+    "percent_covered": "percent",
+    "missing_lines": "missing",
+    "excluded_lines": "excluded",
+    "percent_statements_covered": "percent_statements",
+}
+_BRANCHES = {
+    "num_branches": "branches",
+    "num_partial_branches": "partial_branches",
+    "covered_branches": "executed_branches",
+    "missing_branches": "missing_branches",
+    "percent_branches_covered": "percent_branches",
+}
 
 
 def _write(recording: Recording, file: ByteSink, report: CoverageReport | None) -> None:
@@ -82,30 +98,13 @@ class _Writer:
         return found
 
     def summary(self, numbers: Percentages) -> dict[str, Any]:
-        """Return counts and percentages."""
-        found: dict[str, Any] = {
-            "covered_lines": numbers.executed,
-            "num_statements": numbers.statements,
-            "percent_covered": numbers.percent,
-            "percent_covered_display": self._shown(numbers.percent),
-            "missing_lines": numbers.missing,
-            "excluded_lines": numbers.excluded,
-            "percent_statements_covered": numbers.percent_statements,
-            "percent_statements_covered_display": self._shown(numbers.percent_statements),
-        }
-        if self.branch:
-            found |= {
-                "num_branches": numbers.branches,
-                "num_partial_branches": numbers.partial_branches,
-                "covered_branches": numbers.executed_branches,
-                "missing_branches": numbers.missing_branches,
-                "percent_branches_covered": numbers.percent_branches,
-                "percent_branches_covered_display": self._shown(numbers.percent_branches),
-            }
+        """Return counts and percentages. A percentage is followed by its text."""
+        found: dict[str, Any] = {}
+        for name, attribute in (_SUMMARY | _BRANCHES if self.branch else _SUMMARY).items():
+            found[name] = getattr(numbers, attribute)
+            if name.startswith("percent"):
+                found[f"{name}_display"] = percent_text(found[name], self._precision)
         return found
-
-    def _shown(self, percent: float) -> str:
-        return percent_text(percent, self._precision)
 
 
 def _ended(recording: Recording) -> str:
