@@ -13,7 +13,7 @@ upgrades older versions.
 from __future__ import annotations
 
 from collections import defaultdict
-from itertools import pairwise
+from functools import partial
 from typing import TYPE_CHECKING, Any, TextIO
 
 from seismo.formats.base import ByteSink, Format, number, separated, text_sink
@@ -22,7 +22,7 @@ from seismo.formats.function_names import SYNTHETIC, C, Frame, json_text, name
 from seismo.formats.trace_tracks import TraceTracks, steps, trace_tracks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable
 
     from seismo.model import Recording
 
@@ -54,28 +54,73 @@ SCHEMA = [
 ]
 
 
-class _Tables:
-    """The functions and stacks of one thread."""
+class _Thread:
+    """The functions, stacks, samples and markers of one thread."""
 
     def __init__(self, strings: defaultdict[str, int], shown: list[Frame]) -> None:
         self._strings, self._shown = strings, shown
         self._functions: dict[int, int] = {}
         self._resources: dict[str, int] = {}
-        self._stacks: dict[tuple[int, int], int] = {}
-        self.frame: list[int] = []
-        self.prefix: list[int | None] = []
+        self._stacks: dict[tuple[int, int], int] = {}  # by the stack above, or -1, and the function
+        self._path = [-1]
+        self._samples: list[str] = []
+        self._times: list[int] = []
+        self._markers: list[tuple[dict[str, Any], str, float | None, float | None, int]] = []
 
-    def stack(self, above: int, function: int) -> int:
-        """Return the number of a stack: a function below another stack, or below none (-1)."""
-        found = self._stacks.get((above, function))
-        if found is None:
-            found = self._stacks[above, function] = len(self.frame)
-            self.frame.append(self._functions.setdefault(function, len(self._functions)))
-            self.prefix.append(above if above >= 0 else None)
-        return found
+    def enter(self, function: int) -> None:
+        """Begin a call on the current stack."""
+        place = (self._path[-1], self._functions.setdefault(function, len(self._functions)))
+        self._path.append(self._stacks.setdefault(place, len(self._stacks)))
 
-    def members(self) -> Iterator[tuple[str, dict[str, Any]]]:
-        """Yield the tables. Each function has one frame, with its first line, because other lines are unknown."""
+    def leave(self) -> None:
+        """End the innermost call."""
+        self._path.pop()
+
+    def sample(self, at: int) -> None:
+        """Begin a sample of the current stack."""
+        self._samples.append(str(self._path[-1]) if len(self._path) > 1 else "null")
+        self._times.append(at)
+
+    def mark(self, shown: str, kind: str, start: int | None, end: int | None, data: Any) -> None:
+        """Add a marker. A mark has only a start; a span lacks its start or end if that is not in the file."""
+        phase = (_INTERVAL if end is not None else _BEGIN) if start is not None else _END
+        if kind == "mark":
+            phase = _INSTANT
+        about = {"type": kind} if data is None else {"type": kind, "data": json_text(data)}
+        start_ms, end_ms = (None if at is None else at / 1e6 for at in (start, end))
+        self._markers.append((about, shown, start_ms, end_ms, phase))
+
+    def write(self, out: TextIO, is_first: bool, label: str, is_main: bool, pid: int, tid: int, process: str) -> None:
+        """Write the thread with these names and ids. The last sample has no duration."""
+        facts = {
+            "processType": "default",
+            "processStartupTime": 0,
+            "processShutdownTime": None,
+            "unregisterTime": None,
+            "pausedRanges": [],
+            "registerTime": self._times[0] / 1e6 if self._times else 0,
+            "name": name("", label),
+            "isMainThread": is_main,
+            "pid": str(pid),
+            "tid": tid,
+            "processName": name("", process),
+        }
+        out.write(f"{'' if is_first else ','}\n{json_text(facts)[:-1]},\n")
+        out.write('"samples":{"stack":[')
+        out.writelines(separated(self._samples, ","))
+        out.write('],\n"time":[')
+        out.writelines(separated(map(_ms, self._times), ","))
+        out.write('],\n"weight":[')
+        ends = [*self._times[1:], *self._times[-1:]]
+        out.writelines(separated((_ms(end - at) for at, end in zip(self._times, ends, strict=True)), ","))
+        out.write(f'],"weightType":"tracing-ms","length":{len(self._times)}}}')
+        for key, columns in self._tables().items():
+            length = len(next(iter(columns.values())))
+            out.write(f',\n"{key}":{json_text(columns | {"length": length})}')
+        out.write("}")
+
+    def _tables(self) -> dict[str, dict[str, Any]]:
+        """Return the tables. Each function has one frame, with its first line, because other lines are unknown."""
         shown = [self._shown[function] for function in self._functions]
         count = len(shown)
         python = [frame.kind not in (C, SYNTHETIC) for frame in shown]
@@ -84,7 +129,10 @@ class _Tables:
         zeros, nothing = [0] * count, [None] * count
         names = [self._strings[text] for text in self._resources]
         tables: dict[str, dict[str, Any]] = {
-            "stackTable": {"frame": self.frame, "prefix": self.prefix},
+            "stackTable": {
+                "frame": [function for _, function in self._stacks],
+                "prefix": [above if above >= 0 else None for above, _ in self._stacks],
+            },
             "frameTable": {
                 "address": [-1] * count,
                 "category": [_PYTHON if is_python else _NATIVE for is_python in python],
@@ -108,8 +156,10 @@ class _Tables:
             },
             "nativeSymbols": {column: [] for column in ("libIndex", "address", "name", "functionSize")},
         }
-        for key, columns in tables.items():
-            yield key, {**columns, "length": len(next(iter(columns.values())))}
+        titles = ("data", "name", "startTime", "endTime", "phase")
+        markers: dict[str, Any] = {title: [row[place] for row in self._markers] for place, title in enumerate(titles)}
+        markers["name"] = [self._strings[text] for text in markers["name"]]
+        return tables | {"markers": markers | {"category": [_OTHER] * len(self._markers)}}
 
 
 def _resource(frame: Frame) -> str:
@@ -122,59 +172,11 @@ def _ms(ns: int) -> str:
     return f"{whole}.{part:06}".rstrip("0").rstrip(".")
 
 
-class _Samples:
-    """The samples of a thread: stacks with their start."""
-
-    def __init__(self) -> None:
-        self.stacks: list[str] = []
-        self.times: list[int] = []
-
-    def add(self, at: int, stack: int) -> None:
-        """Start a stack at this time, or no stack if it is -1."""
-        self.stacks.append(str(stack) if stack >= 0 else "null")
-        self.times.append(at)
-
-    def write(self, out: TextIO) -> None:
-        """Write the table. The last sample has no duration."""
-        out.write('"samples":{"stack":[')
-        out.writelines(separated(self.stacks, ","))
-        out.write('],\n"time":[')
-        out.writelines(separated(map(_ms, self.times), ","))
-        out.write('],\n"weight":[')
-        out.writelines(separated((_ms(after - now) for now, after in pairwise([*self.times, *self.times[-1:]])), ","))
-        out.write(f'],"weightType":"tracing-ms","length":{len(self.times)}}}')
-
-
-class _Markers:
-    """The marks of the program on a thread."""
-
-    def __init__(self, strings: defaultdict[str, int]) -> None:
-        self._strings = strings
-        self.rows: list[tuple[dict[str, Any], str, float | None, float | None, int]] = []
-
-    def add(self, shown: str, kind: str, start: int | None, end: int | None, data: Any) -> None:
-        """Add a marker. A mark has only a start; a span lacks its start or end if that is not in the file."""
-        phase = (_INTERVAL if end is not None else _BEGIN) if start is not None else _END
-        if kind == "mark":
-            phase = _INSTANT
-        about = {"type": kind} if data is None else {"type": kind, "data": json_text(data)}
-        start_ms, end_ms = (None if at is None else at / 1e6 for at in (start, end))
-        self.rows.append((about, shown, start_ms, end_ms, phase))
-
-    def table(self) -> dict[str, Any]:
-        """Return the columns."""
-        columns = ("data", "name", "startTime", "endTime", "phase")
-        found: dict[str, Any] = {column: [row[place] for row in self.rows] for place, column in enumerate(columns)}
-        names = [self._strings[text] for text in found["name"]]
-        return found | {"name": names, "category": [_OTHER] * len(names), "length": len(names)}
-
-
 def _write(recording: Recording, file: ByteSink) -> None:
-    strings: defaultdict[str, int] = defaultdict(lambda: len(strings))
-    assert strings["(root)"] == 0
+    strings: defaultdict[str, int] = defaultdict(lambda: len(strings), {"(root)": 0})
+    new = partial(_Thread, strings, frames(recording))
     with text_sink(file) as out:
-        write = _write_trace if recording.calls else _write_profile
-        counters = write(out, recording, frames(recording), strings)
+        counters = (_write_trace if recording.calls else _write_profile)(out, recording, new)
         out.write(f'],\n"counters":{json_text(counters)},"pages":[],')
         sources: dict[str, Any] = {"length": 0, "uuid": [], "filename": []}
         out.write(f'"shared":{{"stringArray":{json_text(list(strings))},"sources":{json_text(sources)}}}}}\n')
@@ -201,107 +203,60 @@ def _head(out: TextIO, recording: Recording, start_ns: int, interval: float, sou
     out.write(f'{{"meta":{json_text(meta)},\n"libs":[],"threads":[')
 
 
-def _thread(out: TextIO, place: int, samples: _Samples, tables: _Tables, markers: _Markers, **about: Any) -> None:
-    """Write one thread, the first of which has place 0."""
-    facts = {
-        "processType": "default",
-        "processStartupTime": 0,
-        "processShutdownTime": None,
-        "unregisterTime": None,
-        "pausedRanges": [],
-        **about,
-    }
-    out.write(f"{',' if place else ''}\n{json_text(facts)[:-1]},\n")
-    samples.write(out)
-    out.writelines(f',\n"{key}":{json_text(table)}' for key, table in tables.members())
-    out.write(f',\n"markers":{json_text(markers.table())}}}')
-
-
-def _write_profile(
-    out: TextIO, recording: Recording, shown: list[Frame], strings: defaultdict[str, int]
-) -> list[dict[str, Any]]:
+def _write_profile(out: TextIO, recording: Recording, new: Callable[[], _Thread]) -> list[dict[str, Any]]:
     forest = CallTrees(recording)
     own, processes, names = recording.tree["own_ns"], pids(recording), process_names(recording)
     start_ns, total = min(recording.processes["start_ns"], default=0), sum(map(number, own))
     _head(out, recording, start_ns, max(total / 1e6 / max(forest.count, 1), 1e-6), _NO_TIMES)
-    for place, thread in enumerate(forest.busy_threads()):
-        tables, samples = _Tables(strings, shown), _Samples()
+    for place, row in enumerate(forest.busy_threads()):
+        thread = new()
         now = 0
-        path = [-1]
-        for step in forest.walk(thread):
+        for step in forest.walk(row):
             if step >= 0:
-                path.append(tables.stack(path[-1], forest.function[step]))
+                thread.enter(forest.function[step])
                 continue
-            stack = path.pop()
             if number(own[~step]):
-                samples.add(now, stack)
+                thread.sample(now)
                 now += number(own[~step])
-        samples.add(now, -1)
-        row = recording.threads[thread]
-        _thread(
-            out,
-            place,
-            samples,
-            tables,
-            _Markers(strings),
-            registerTime=0,
-            name=name("", row.name) or "thread",
-            isMainThread=bool(row.main),
-            pid=str(processes[thread]),
-            tid=row.native_id,
-            processName=name("", names[row.process]),
-        )
+            thread.leave()
+        thread.sample(now)
+        about = recording.threads[row]
+        ids = (processes[row], about.native_id, names[about.process])
+        thread.write(out, not place, about.name, bool(about.main), *ids)
     return []
 
 
-def _write_trace(
-    out: TextIO, recording: Recording, shown: list[Frame], strings: defaultdict[str, int]
-) -> list[dict[str, Any]]:
+def _write_trace(out: TextIO, recording: Recording, new: Callable[[], _Thread]) -> list[dict[str, Any]]:
     found = trace_tracks(recording, MOST)
     last = max(found.calls.numbers("end_ns"), default=0)
     _head(out, recording, recording.calls.start_ns, max(last / 1e6 / max(2 * len(found.calls), 1), 1e-6), "seismo")
     functions = found.calls.numbers("function")
     mains = {track.pid: place for place, track in reversed(list(enumerate(found.tracks)))}
-    markers, counters = _marks(found, strings, mains)
-    for place, track in enumerate(found.tracks):
-        tables, samples = _Tables(strings, shown), _Samples()
-        path = [-1]
+    threads = [new() for _ in found.tracks]
+    counters = _mark(threads, found, mains)
+    for place, (thread, track) in enumerate(zip(threads, found.tracks, strict=True)):
         for now, step in steps(found.calls, track):
             if step >= 0:
-                path.append(tables.stack(path[-1], functions[step]))
+                thread.enter(functions[step])
             else:
-                path.pop()
-            samples.add(now, path[-1])
-        _thread(
-            out,
-            place,
-            samples,
-            tables,
-            markers[place],
-            registerTime=samples.times[0] / 1e6 if samples.times else 0,
-            name=name("", track.label),
-            isMainThread=mains[track.pid] == place,
-            pid=str(track.pid),
-            tid=track.tid,
-            processName=name("", track.process),
-        )
+                thread.leave()
+            thread.sample(now)
+        ids = (track.pid, track.tid, track.process)
+        thread.write(out, not place, track.label, mains[track.pid] == place, *ids)
     return counters
 
 
-def _marks(
-    found: TraceTracks, strings: defaultdict[str, int], mains: dict[int, int]
-) -> tuple[list[_Markers], list[dict[str, Any]]]:
-    """Return the markers of each track, and all counters. A span is on the track on which it began.
+def _mark(threads: list[_Thread], found: TraceTracks, mains: dict[int, int]) -> list[dict[str, Any]]:
+    """Add the markers of the tracks, and return all counters. A span is on the track on which it began.
 
     mains: the place of each process's main thread
     """
-    markers = [_Markers(strings) for _ in found.tracks]
     keyed = [((found.tracks[mark.track].pid, mark.span, mark.name), mark) for mark in found.marks]
     ends = {key: mark.time_ns for key, mark in keyed if mark.kind == "end"}
     begun = {key for key, mark in keyed if mark.kind == "begin"}
     values: dict[tuple[int, str], list[tuple[int, float]]] = {}
     for key, mark in keyed:
-        add = markers[mark.track].add
+        add = threads[mark.track].mark
         if mark.kind == "counter":
             values.setdefault((key[0], mark.name), []).append((mark.time_ns, mark.value or 0))
         elif mark.kind == "begin":
@@ -311,8 +266,8 @@ def _marks(
         elif key not in begun:
             add(mark.name, "span", None, mark.time_ns, mark.data)
     for place, gap in found.gaps:
-        markers[place].add("events missing", "gap", gap.start_ns, gap.end_ns, None)
-    return markers, [_counter(pid, mains[pid], shown, sorted(points)) for (pid, shown), points in values.items()]
+        threads[place].mark("events missing", "gap", gap.start_ns, gap.end_ns, None)
+    return [_counter(pid, mains[pid], shown, sorted(points)) for (pid, shown), points in values.items()]
 
 
 def _counter(pid: int, main: int, shown: str, points: list[tuple[int, float]]) -> dict[str, Any]:

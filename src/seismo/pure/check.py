@@ -139,9 +139,7 @@ def _drop_withdrawn(table: RawTable, column: str) -> None:
     """Drop the rows that the writer withdrew, by a 0 in this column."""
     used = [row for row, value in enumerate(table[column]) if value]
     if len(used) < table.rows:
-        new = {row: i for i, row in enumerate(used)}
         table.keep(used)
-        table.row_of = {number: new[row] for number, row in table.row_of.items() if row in new}
 
 
 def _check_contexts(found: RawRecording) -> None:
@@ -161,8 +159,7 @@ def _check_parents(found: RawRecording) -> None:
     """Drop nodes without a valid parent, and those below them."""
     nodes = found.tables["nodes"]
     rows = _held(nodes, "thread")
-    if len(rows) < nodes.rows:
-        lost = nodes.rows - len(rows)
+    if lost := nodes.rows - len(rows):
         found.problem(found.size, f"{lost} nodes of the call tree were dropped: their parents are missing")
         nodes.keep(rows)
 
@@ -178,7 +175,6 @@ def _held(table: RawTable, column: str) -> list[int]:
             parents[row] = above
             new[number] = len(rows)
             rows.append(row)
-    table.row_of = new
     return rows
 
 

@@ -52,6 +52,8 @@ class RawTable:
         """Keep only these rows, in this order, and renumber them."""
         for name, column in self.columns.items():
             self.columns[name] = array.array(column.typecode, map(column.__getitem__, rows))
+        new = {row: place for place, row in enumerate(rows)}
+        self.row_of = {number: new[row] for number, row in self.row_of.items() if row in new}
         self.columns["id"] = array.array("q", range(len(rows)))
 
 
