@@ -19,6 +19,7 @@ from pycobertura.filesystem import DirectoryFileSystem
 
 from seismo import formats
 from seismo.errors import FormatError, SeismoError
+from seismo.formats.coverage_base import executed_files, report_of
 from seismo.model import Builder, merge
 
 NAMES = [format_.name for format_ in formats.FORMATS if format_.of == ("coverage",)]
@@ -34,7 +35,7 @@ class Case:
         self.session = samples.covered(folder, branch=branch, contexts=contexts, programs=programs)
         self.contexts = contexts
         self.recording = formats.read(folder / ".coverage")
-        self.report = formats.coverage_base.report_of(self.recording)
+        self.report = report_of(self.recording)
 
     def written(self, name):
         return format_samples.written(name, self.recording)
@@ -65,15 +66,12 @@ def contexts(recording):
     """{path: {line: the names of its contexts, sorted}}"""
     return {
         path: {line: sorted(ran.line_contexts.get(line, ("",))) for line in ran.hits}
-        for path, ran in formats.coverage_base.executed_files(recording).items()
+        for path, ran in executed_files(recording).items()
     }
 
 
 def lines_and_arcs(recording, arcs=True):
-    return {
-        path: (set(ran.hits), set(ran.arcs) if arcs else set())
-        for path, ran in formats.coverage_base.executed_files(recording).items()
-    }
+    return {path: (set(ran.hits), set(ran.arcs) if arcs else set()) for path, ran in executed_files(recording).items()}
 
 
 def branch_arcs(case):
@@ -85,7 +83,7 @@ def branch_arcs(case):
 
 def test_the_data_file_says_what_coverage_reads(case):
     data = case.session.get_data()
-    files = formats.coverage_base.executed_files(case.recording)
+    files = executed_files(case.recording)
     assert set(files) == data.measured_files()
     assert case.recording.meta["branch"] is data.has_arcs()
     for path, ran in files.items():
@@ -100,18 +98,13 @@ def test_coverage_reports_the_same_of_a_written_data_file(case, tmp_path):
     formats.write(case.recording, tmp_path / ".coverage")
     again = coverage.Coverage(data_file=str(tmp_path / ".coverage"), config_file=False)
     again.load()
-    for report in ("json_report", "lcov_report", "report"):
-        options = {"show_contexts": False} if report == "json_report" else {}  # a session keeps what it was asked for
-        if report == "report":
-            shown = [io.StringIO(), io.StringIO()]
-            for session, out in zip((case.session, again), shown, strict=True):
-                session.report(file=out, show_missing=True)
-            assert shown[0].getvalue() == shown[1].getvalue()
-            continue
-        one, other = (samples.output(getattr(session, report), **options) for session in (case.session, again))
-        if report == "json_report":
-            one, other = ({**json.loads(text), "meta": None} for text in (one, other))
-        assert one == other
+    said = []
+    for session in (case.session, again):
+        text = io.StringIO()
+        session.report(file=text, show_missing=True)
+        report = samples.output(session.json_report, show_contexts=False)  # a session keeps what it was asked for
+        said.append(({**json.loads(report), "meta": None}, samples.output(session.lcov_report), text.getvalue()))
+    assert said[0] == said[1]
     assert again.get_data().measured_contexts() == set(case.contexts or [""])
     again.get_data().close(force=True)
 
@@ -121,7 +114,7 @@ def test_files_of_which_nothing_ran_are_counted(branches):
     (branches.folder / "idle.py").write_text("def f(x):\n    if x:\n        return 1\n")
     recording = branches.recording
     recording.meta["settings"] = {"source_dirs": [str(branches.folder)]}
-    totals = formats.coverage_base.report_of(recording).totals
+    totals = report_of(recording).totals
     assert totals.missing > branches.report.totals.missing
     formats.write(recording, "again.coverage")
     again = coverage.Coverage(data_file="again.coverage", config_file=False)
@@ -217,7 +210,7 @@ def counted(branches):
     """The same program with counts: each line ran as often as its number says."""
     files = [
         (path, {line: line for line in ran.hits}, [*ran.arcs], {})
-        for path, ran in formats.coverage_base.executed_files(branches.recording).items()
+        for path, ran in executed_files(branches.recording).items()
     ]
     return samples.by_hand(*files)
 
@@ -287,7 +280,7 @@ def test_coverage_reads_of_other_tools_are_explained():
     assert recording.meta["branch"] is False
     assert recording.meta["counts"] is True
     assert [(loss.kind, loss.count) for loss in recording.losses] == [("branches-unknown", 1)]
-    assert [ran.hits for ran in formats.coverage_base.executed_files(recording).values()] == [{2: 5}]
+    assert [ran.hits for ran in executed_files(recording).values()] == [{2: 5}]
     c = b"TN:unit\nSF:/a.py\nFN:1,f\nFNDA:3,f\nDA:1,3\nDA:2,0\nBRDA:1,0,0,1\nBRDA:1,0,1,-\nend_of_record\n"
     recording = formats.by_name("lcov").reader(c)
     assert recording.meta["branch"] is False
@@ -302,7 +295,7 @@ def test_sources_of_cobertura_place_its_paths(tmp_path):
     <packages><package><classes><class filename="pkg/a.py"><lines><line number="1" hits="1"/></lines></class></classes>
     </package></packages></coverage>"""
     recording = formats.by_name("cobertura").reader(document.encode())
-    assert list(formats.coverage_base.executed_files(recording)) == [f"{tmp_path}/two/pkg/a.py"]
+    assert list(executed_files(recording)) == [f"{tmp_path}/two/pkg/a.py"]
 
 
 # ---- what does not fit ----
@@ -413,6 +406,10 @@ def test_a_minimal_database_is_read():
     assert [loss.kind for loss in recording.losses] == ["tracers-dropped"]
 
 
+def json_report(file, version=3):
+    return json.dumps({"files": {"a": file}, "meta": {"format": version, "branch_coverage": True}}).encode()
+
+
 @pytest.mark.parametrize(
     ("name", "data", "message"),
     [
@@ -427,18 +424,9 @@ def test_a_minimal_database_is_read():
         ("lcov", b"SF:a\nDA:99999999999,1\nend_of_record\n", "line 2"),
         ("lcov", b"SF:a\nDA:1,-1\nend_of_record\n", "line 2"),
         ("lcov", b"SF:a\nBRDA:1,0\nend_of_record\n", "a BRDA has"),
-        ("coverage-json", b'{"files": {}, "meta": {"format": 9, "branch_coverage": true}}', "known are 2 and 3"),
-        (
-            "coverage-json",
-            b'{"files": {"a": {"executed_lines": [true]}}, "meta": {"format": 3, "branch_coverage": true}}',
-            "not a whole number",
-        ),
-        (
-            "coverage-json",
-            b'{"files": {"a": {"executed_lines": [], "executed_branches": [[1]]}}, "meta": '  # noqa: ISC004
-            b'{"format": 3, "branch_coverage": true}}',
-            "not a pair",
-        ),
+        ("coverage-json", json_report({}, version=9), "known are 2 and 3"),
+        ("coverage-json", json_report({"executed_lines": [True]}), "not a whole number"),
+        ("coverage-json", json_report({"executed_lines": [], "executed_branches": [[1]]}), "not a pair"),
     ],
 )
 def test_what_cannot_be_is_refused(name, data, message):

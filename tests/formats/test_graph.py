@@ -28,25 +28,6 @@ def test_a_graph_has_the_models_sums(recording):
             assert cost.primitive <= cost.calls <= cost.nested_calls or cost.primitive < cost.calls
 
 
-@settings(max_examples=40, deadline=None)
-@given(samples.recordings())
-def test_the_walk_enters_and_leaves_each_node_once(recording):
-    forest = CallTrees(recording)
-    entered = []
-    for thread in range(forest.threads):
-        stack = []
-        for step in forest.walk(thread):
-            if step >= 0:
-                assert forest.parent[step] == (stack[-1] if stack else -1)
-                assert forest.thread[step] == thread
-                stack.append(step)
-                entered.append(step)
-            else:
-                assert stack.pop() == ~step
-        assert not stack
-    assert sorted(entered) == list(range(forest.count))
-
-
 def build(graph):
     b = Builder()
     thread = b.thread(b.process())

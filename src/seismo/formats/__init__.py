@@ -136,9 +136,9 @@ def for_path(path: str, kind: str | None = None, trace: bool = False) -> Format:
     """Return the format for the name of a file. Raise FormatError, which lists the formats, if it matches none."""
     found = by_path(path)
     if found is None:
-        page = path.lower().endswith((".html", ".htm"))
-        hint = "pages are written by seismo report FILE --html OUT, and in a program by the session's html()"
-        hint = hint if page else f"name one of: {_known(kind, trace)}"
+        hint = f"name one of: {_known(kind, trace)}"
+        if path.lower().endswith((".html", ".htm")):
+            hint = "pages are written by seismo report FILE --html OUT, and in a program by the session's html()"
         raise FormatError("no format is known for this file name", where=path, hint=hint)
     return found
 

@@ -76,6 +76,13 @@ class Graph:
     functions: dict[int, Cost] = field(default_factory=dict)
     edges: dict[tuple[int, int], Cost] = field(default_factory=dict)
 
+    def incoming(self) -> dict[int, list[tuple[int, Cost]]]:
+        """Return the callers of each function, with the costs of their edges."""
+        found: dict[int, list[tuple[int, Cost]]] = {key: [] for key in self.functions}
+        for (caller, callee), cost in self.edges.items():
+            found[callee].append((caller, cost))
+        return found
+
 
 class CallGraphs:
     """A factory of graphs of some threads each. Data of the forest's size is shared by all of them."""
@@ -201,15 +208,13 @@ def complete(graph: Graph, has_calls: bool) -> None:
     A function's total is its own time and that of its calls of other functions. Its own time is distributed over its
     callers by the time of their calls, which is exact for a function that calls nothing.
     """
-    incoming: dict[int, list[tuple[int, Cost]]] = {}
     for cost in graph.functions.values():
         cost.total = cost.own
     for (caller, callee), edge in graph.edges.items():
-        incoming.setdefault(callee, []).append((caller, edge))
         if caller != callee:
             graph.functions[caller].total += edge.total
-    for key, cost in graph.functions.items():
-        callers = incoming.get(key, [])
+    for key, callers in graph.incoming().items():
+        cost = graph.functions[key]
         if not has_calls:
             cost.calls = sum(edge.calls for _, edge in callers)
         own = int(cost.own)
@@ -240,11 +245,8 @@ def _make_consistent(graph: Graph) -> None:
         for (caller, callee), cost in graph.edges.items()
         if callee in graph.functions and caller in graph.functions
     }
-    incoming: dict[int, list[Cost]] = {}
-    for (_, callee), cost in graph.edges.items():
-        incoming.setdefault(callee, []).append(cost)
-    for key, cost in graph.functions.items():
-        edges = incoming.get(key, [])
+    for key, callers in graph.incoming().items():
+        cost, edges = graph.functions[key], [edge for _, edge in callers]
         calls = _cut([edge.calls for edge in edges], cost.calls)
         own = _cut([int(edge.own) for edge in edges], int(cost.own))
         for edge, some_calls, some_own in zip(edges, calls, own, strict=True):

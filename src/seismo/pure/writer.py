@@ -8,7 +8,7 @@ import zlib
 from typing import TYPE_CHECKING, Any
 
 from seismo.pure.numbers import put_uvarint
-from seismo.pure.reader import CHUNK_HEADER, MAGIC, VERSION
+from seismo.pure.reader import MAGIC, VERSION
 from seismo.pure.tables import REAL, TABLES
 
 if TYPE_CHECKING:
@@ -94,7 +94,6 @@ class Writer:
         self._last, self._chunks = offset, self._chunks + 1
         content = bytes(payload)
         self._out += struct.pack("<I4sI", len(content), kind, zlib.crc32(content, zlib.crc32(kind))) + content
-        assert len(self._out) >= CHUNK_HEADER
         while self._fd is not None and self._out:
             count = os.write(self._fd, self._out)
             self._written += count
