@@ -17,13 +17,14 @@ from __future__ import annotations
 
 import os
 import sys
+from itertools import count
 
 from seismo import _core, recording_kinds
 from seismo.errors import RecordingError
 from seismo.original_builtins import Restored
 from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.process import engine, exit_and_exec, fork_handlers
-from seismo.process.output_file import SUFFIX, Output, child_output, say
+from seismo.process.output_file import SUFFIX, Output, child_output, first_free, say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -116,7 +117,7 @@ class Process:
         """Write the first chunks, so that the files of a process that is killed early identify it."""
         for recorder, _, output in self.runs:
             if output is not None:
-                output.belongs_to(recorder)
+                output.recorder = recorder
         self.flush()
 
     def flush(self) -> None:
@@ -277,17 +278,8 @@ def _forked_to_exec() -> bool:
 
 
 def part(folder: str) -> Output:
-    """Return a new, locked part for this process. Raise RecordingError if it cannot be created."""
-    number = 0
-    while True:
-        name = f"{os.getpid()}-{number}{SUFFIX}"
-        try:
-            output = Output(os.path.join(folder, name), exclusive=True)
-            break
-        # The file is from before this process's exec, or from an earlier process with the same pid.
-        except FileExistsError:
-            number += 1
-    return output
+    """Return a new, locked part for this process, which may have others from before its exec. Raise RecordingError."""
+    return first_free(os.path.join(folder, f"{os.getpid()}-{number}{SUFFIX}") for number in count())
 
 
 def make_folder(folder: str) -> None:

@@ -122,7 +122,7 @@ def given(verb: str, options: Mapping[str, object]) -> dict[str, object]:
         if name not in OPTIONS or verb not in OPTIONS[name].verbs:
             raise TypeError(f"{verb}() got an unexpected keyword argument {name!r}")
         if value is not None:
-            read = {"where": narrowed, "span": spanned}.get(name)
+            read = _EXPRESSIONS.get(name)
             found[name] = str(quietly(read, value)) if read else int(value) if isinstance(value, bool) else value
     check(found)
     return found
@@ -131,11 +131,8 @@ def given(verb: str, options: Mapping[str, object]) -> dict[str, object]:
 def check(settings: dict[str, object]) -> None:
     """Raise UsageError for a value that a setting cannot have."""
     for name, value in settings.items():
-        if name == "where":
-            narrowed(value)
-            continue
-        if name == "span":
-            spanned(value)
+        if name in _EXPRESSIONS:
+            _EXPRESSIONS[name](value)
             continue
         allowed = SETTINGS.get(name)
         if allowed is not None and value not in allowed:
@@ -173,6 +170,9 @@ def spanned(span: object) -> Expression:
     return expression.only(_STATIC, ("call",), _SPAN_WHY)
 
 
+_EXPRESSIONS = {"where": narrowed, "span": spanned}
+
+
 def _agree(wanted: dict[str, object]) -> None:
     defaults: dict[str, object] = {name: allowed[0] for name, allowed in SETTINGS.items()}
     has, wants = str(_settings["recorder"]), str(wanted["recorder"])
@@ -186,7 +186,7 @@ def _agree(wanted: dict[str, object]) -> None:
         set_ = _settings.get(name, defaults.get(name))
         if name == "apart":  # a nested session records the threads of the outer one
             continue
-        if (name in SETTINGS or name in ("where", "span")) and value != set_:
+        if (name in SETTINGS or name in _EXPRESSIONS) and value != set_:
             raise UsageError(
                 f"a recording with {name}={set_!r} is running in this process: another cannot have {name}={value!r}",
                 hint=f"a process has one engine; leave {name} out, or set it where the first recording starts",
@@ -205,10 +205,9 @@ def start_core(
     options: dict[str, object] = dict(settings)
     if not frames:
         options["running"] = False
-    if "where" in options:
-        options["where"] = native_filter(narrowed(options["where"]).program, what)
-    if "span" in options:
-        options["span"] = native_filter(spanned(options["span"]).program, what)
+    for name, read in _EXPRESSIONS.items():
+        if name in options:
+            options[name] = native_filter(read(options[name]).program, what)
     try:
         _core.start(fd=fd, meta=meta, hide=hidden(hide), **options, **about_process())  # type: ignore[arg-type]
     except (RuntimeError, ValueError) as reason:
@@ -253,9 +252,13 @@ users = RecorderUsers(after_fork)
 
 
 class Recorder:
-    """A recorder of the engine, as process.children.Process uses it for a whole process. users: its users."""
+    """A recorder of the engine, as process.children.Process uses it for a whole process.
+
+    users: its users. at_end: names of settings that the end of the recording uses, and not the engine.
+    """
 
     users = users
+    at_end: tuple[str, ...] = ()
 
     def __init__(self, name: str = recording_kinds.CALLS, hide: Iterable[str] = ()) -> None:
         """Set the recorder's name. hide: as start() takes it."""
@@ -284,13 +287,10 @@ class Recorder:
         """Start the engine."""
         if settings.get("timing") == "none":  # without garbage from before, counts are reproducible
             begin_collecting()
-        how = {**self.start_settings(settings), "recorder": self.name}
+        how = {name: value for name, value in settings.items() if name not in self.at_end}
+        how["recorder"] = self.name
         # The current frames are ours and the interpreter's, so leave them out.
         start(how, fd, self.meta(settings), frames=False, hide=self._hide)
-
-    def start_settings(self, settings: dict[str, object]) -> dict[str, object]:
-        """Return the settings that are the engine's."""
-        return settings
 
     def end(self, exit_: str) -> None:
         """Stop the engine."""
@@ -322,8 +322,8 @@ class Recorder:
 
     def file(self) -> tuple[int, int]:
         """Return device and inode of the recording's file, or (0, 0) if there is none."""
-        device, inode = self._core("file")
-        return device, inode
+        found: tuple[int, int] = self._core("file")
+        return found
 
     def snapshot(self) -> bytes:
         """Return the whole recording as a file's content."""

@@ -112,8 +112,7 @@ def _notify(process: Listener, name: str, values: tuple[Any, ...], names: tuple[
     if not process.parts:
         return values
     refresh(process)
-    number = 5 if name == "fork_exec" else 2 + names.index("env") if "env" in names else 2
-    number = len(values) - len(names) + names.index("env") if "env" in names else number
+    number = len(values) - len(names) + names.index("env") if "env" in names else 5 if name == "fork_exec" else 2
     if name == "execv" or number >= len(values) or values[number] is None:
         return values
     env = values[number]
@@ -145,7 +144,7 @@ def _will_succeed(path: Any, argv: Any, env: Any) -> bool:
             return False
         if size > os.sysconf("SC_ARG_MAX") or max(map(len, words)) >= _LONGEST:
             return False
-        return _is_program(_name(path)) or _is_script(_name(path))
+        return _is_program(_name(path), True)
     except Exception:
         return False
 
@@ -161,14 +160,10 @@ def _start_of(path: Any) -> bytes:
         os.close(fd)
 
 
-def _is_program(path: Any) -> bool:
-    return _start_of(path).startswith(b"\x7fELF")
-
-
-def _is_script(path: Any) -> bool:
+def _is_program(path: Any, or_script: bool) -> bool:
     start = _start_of(path)
-    words = start[2:].partition(b"\n")[0].split()
-    return start.startswith(b"#!") and bool(words) and _is_program(words[0])
+    words = start[2:].partition(b"\n")[0].split() if or_script and start.startswith(b"#!") else []
+    return start.startswith(b"\x7fELF") or (bool(words) and _is_program(words[0], False))
 
 
 # ---- Environments. ----
@@ -236,8 +231,7 @@ def unpack(text: str) -> tuple[dict[str, dict[str, object]], str, int]:
     """Return the recorders, the folder and the heir from a text of pack(). Raise ValueError for invalid text."""
     line, _, folder = text.partition("\n")
     known = engine.from_json(line)
-    known = known if isinstance(known, dict) else {}
-    recorders, heir = known.get("recorders"), known.get("heir", 0)
+    recorders, heir = (known.get("recorders"), known.get("heir", 0)) if isinstance(known, dict) else (None, 0)
     if not (recorders and isinstance(recorders, dict) and all(isinstance(how, dict) for how in recorders.values())):
         raise ValueError("the settings of the first process cannot be read")
     return recorders, folder, heir if isinstance(heir, int) else 0

@@ -14,7 +14,7 @@ from seismo.model import merge_files
 from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.process.child_startup.unrecorded_mark import LINES, MARK, SHARED
 from seismo.process.children import PATIENCE, make_folder, part, remove_folder
-from seismo.process.output_file import SUFFIX, Output, lock_own, out_of_the_way
+from seismo.process.output_file import SUFFIX, Output, lock, out_of_the_way, write_all
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -48,9 +48,8 @@ class TakenParts:
         if fd < 0:
             return
         output = part(folder)
-        with open(fd, "rb") as taken, open(output.fd, "wb", closefd=False) as file:
-            while some := taken.read(1 << 20):
-                file.write(some)
+        write_all(output.fd, fd)
+        os.close(fd)
         output.close()
 
     def take_place(self, merge: str, path: str) -> None:
@@ -75,8 +74,8 @@ class TakenParts:
             fd = os.open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
             try:
                 os.fchmod(fd, is_.st_mode & 0o7777)
-                _copy(output.fd, fd)
-                lock_own(fd)
+                write_all(fd, output.fd)
+                lock(fd, name)
                 if move(fd):
                     os.replace(name, output.path)
                     return
@@ -84,12 +83,6 @@ class TakenParts:
                 os.close(fd)
                 if os.path.exists(name):
                     os.unlink(name)
-
-
-def _copy(fd: int, to: int) -> None:
-    at = 0
-    while some := os.pread(fd, 1 << 20, at):
-        at += os.write(to, some)
 
 
 def merge_folder(recording: str, folder: str, taken: TakenParts | None = None, goes_on: bool = False) -> list[str]:

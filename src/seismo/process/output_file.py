@@ -16,6 +16,7 @@ from __future__ import annotations
 import os
 import stat
 import sys
+from itertools import count
 
 from seismo import _core
 from seismo.errors import RecordingError, missing_folder
@@ -25,7 +26,7 @@ from seismo.process.signal_handler_errors import reraise_if_the_programs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from seismo.process.engine import Recorder
 
@@ -43,9 +44,11 @@ _TOP = 1024  # higher numbers would enlarge the kernel's table of descriptors
 
 
 class Output:
-    """An open recording file. path: absolute. fd: its descriptor, or -1 if closed. fresh: True if Output created it."""
+    """An open recording file.
 
-    __slots__ = ("_root", "fd", "fresh", "identity", "path", "plain", "recorder")
+    path: absolute. fd: its descriptor, or -1 if closed. fresh: True if Output created it. recorder: writes into the
+    file, and may put a new one in its place.
+    """
 
     def __init__(self, path: str, exclusive: bool = False, option: str = "-o", force: bool = False) -> None:
         """Open the file for writing, and empty it. Raise RecordingError, or FileExistsError if exclusive.
@@ -66,10 +69,6 @@ class Output:
         self.identity = _identity(self.fd)
         self.plain = stat.S_ISREG(os.stat(self.fd).st_mode)
         self._root = _identity("/")
-
-    def belongs_to(self, recorder: Recorder) -> None:
-        """Set the recorder that writes into the file and may put a new one in its place."""
-        self.recorder = recorder
 
     def _is_ours(self) -> bool:
         """Return True if the descriptor is still that of the recording."""
@@ -120,7 +119,7 @@ class Output:
         If the program moved or removed the file, it is copied to its original path. If the program closed or cut it,
         the recorder's data is written once more. A complete file that is out of reach after chroot stays as it is.
         """
-        self.belongs_to(recorder)
+        self.recorder = recorder
         whole = not recorder.write_error() and self._is_ours() and _begins_right(self.fd)
         in_place = whole and self.identity == _identity(self.path)
         named = whole and os.stat(self.fd).st_nlink > 0
@@ -183,7 +182,7 @@ def _open(
                     hint = f"name the file itself with {option}"
                     raise RecordingError("this is a link to a file that does not exist", path, hint) from None
                 continue  # another process has created the file in the meantime
-            _lock(fd, path, option)
+            lock(fd, path, option)
             return fd, True
         if exclusive:
             raise FileExistsError(path)
@@ -196,7 +195,7 @@ def _open(
                 what = "is not a recording" if is_ours is _is_recording else "was not written by seismo"
                 force = "--force overwrites it; or " if option in ("-o", "--json") else ""
                 raise RecordingError(f"{path} exists and {what}", hint=f"{force}name another file with {option}")
-            _lock(fd, path, option)
+            lock(fd, path, option)
             if _identity(fd) != _identity(path):  # the lock's last holder has replaced the file
                 os.close(fd)
                 continue
@@ -216,7 +215,7 @@ def _open_plain(path: str) -> int:
         return os.open(path, os.O_WRONLY | os.O_CLOEXEC)
 
 
-def _lock(fd: int, path: str, option: str) -> None:
+def lock(fd: int, path: str, option: str = "-o") -> None:
     """Lock the file until this process ends, however it ends. Raises RecordingError if another process holds it.
 
     A file system without locks is not an error.
@@ -244,13 +243,18 @@ def _begins_right(fd: int) -> bool:
 
 def child_output(path: str, parent: int, pid: int) -> Output:
     """Return a new file for the recording of a forked child. Raise SeismoError."""
-    name = beside(path, parent, pid)
-    for number in range(1, _ATTEMPTS):
+    stem = beside(path, parent, pid).removesuffix(SUFFIX)
+    return first_free(f"{stem}{f'-{number}' if number else ''}{SUFFIX}" for number in count())
+
+
+def first_free(paths: Iterable[str]) -> Output:
+    """Return a new file under the first path that no earlier process of the same pid has used. Raise SeismoError."""
+    for path in paths:
         try:
-            return Output(name, exclusive=True)
-        except FileExistsError:  # an earlier process with this pid has made the file
-            name = f"{beside(path, parent, pid).removesuffix(SUFFIX)}-{number}{SUFFIX}"
-    return Output(name)
+            return Output(path, exclusive=True)
+        except FileExistsError:
+            continue
+    raise AssertionError("the paths have no end")
 
 
 def replace(path: str, content: bytes | int) -> None:
@@ -268,19 +272,9 @@ def replace(path: str, content: bytes | int) -> None:
         return
     fd = os.open(path, os.O_WRONLY | os.O_CLOEXEC)  # /dev/full and pipes cannot be replaced
     try:
-        _write_all(fd, content)
+        write_all(fd, content)
     finally:
         os.close(fd)
-
-
-def lock_own(fd: int) -> None:
-    """Lock a file that no other process can have opened yet."""
-    import fcntl
-
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        reraise_if_the_programs(error)  # a file system without locks is no reason to fail
 
 
 def _put(path: str, content: bytes | int) -> int:
@@ -294,8 +288,8 @@ def _put(path: str, content: bytes | int) -> int:
     new = f"{os.path.dirname(target)}/.seismo-{os.getpid()}-{os.urandom(8).hex()}.part"
     fd = os.open(new, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
-        lock_own(fd)
-        _write_all(fd, content)
+        lock(fd, new)
+        write_all(fd, content)
         os.fchmod(fd, mode)
         os.replace(new, target)
     except BaseException:  # BaseException includes errors of the program's signal handlers
@@ -323,7 +317,8 @@ def _remove(path: str) -> None:
         reraise_if_the_programs(error)  # the file is gone already
 
 
-def _write_all(fd: int, content: bytes | int) -> None:
+def write_all(fd: int, content: bytes | int) -> None:
+    """Write bytes, or all of the file behind a descriptor. Raises OSError."""
     at, view = 0, memoryview(b"" if isinstance(content, int) else content)
     while True:
         if isinstance(content, int) and not view:

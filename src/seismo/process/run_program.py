@@ -16,6 +16,7 @@ The program does not run in a fresh interpreter, because a second start would co
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 
@@ -237,23 +238,25 @@ def _load_script(full: str, main: ModuleType) -> CodeType:
     external = sys.modules["_frozen_importlib_external"]
     compiled = full.endswith(".pyc")
     loader_type = external.SourcelessFileLoader if compiled else external.SourceFileLoader
-    main.__dict__["__file__"] = full
-    if sys.version_info < (3, 15):
-        main.__dict__["__cached__"] = None
+    _set_file(main, full)
     main.__loader__ = loader_type("__main__", full)
     if compiled:
         code: CodeType = main.__loader__.get_code("__main__")  # type: ignore[union-attr]
         return code
-    with _open_code(full) as file:
+    with io.open_code(full) as file:
         source = file.read()
     return _compiled(source, full)
 
 
-def _load_stdin(text: bytes, main: ModuleType) -> CodeType:
-    """Return the code of a program from standard input, and set its names in __main__. Raise errors of the compiler."""
-    main.__dict__["__file__"] = "<stdin>"
+def _set_file(main: ModuleType, name: str) -> None:
+    main.__dict__["__file__"] = name
     if sys.version_info < (3, 15):
         main.__dict__["__cached__"] = None
+
+
+def _load_stdin(text: bytes, main: ModuleType) -> CodeType:
+    """Return the code of a program from standard input, and set its names in __main__. Raise errors of the compiler."""
+    _set_file(main, "<stdin>")
     return _compiled(text, "<stdin>")
 
 
@@ -266,12 +269,6 @@ def _compiled(text: bytes | str, name: str) -> CodeType:
         code: CodeType = compile(text, name, "exec", 0, dont_inherit=True)
         return code
     return _core.compile_program(text, name)
-
-
-def _open_code(path: str):  # type: ignore[no-untyped-def]  # a typed one would import typing
-    import io
-
-    return io.open_code(path)
 
 
 def _compile_command(text: str) -> CodeType:

@@ -47,22 +47,20 @@ def masked(words: list[str]) -> list[str]:
             shown.append(MASK)
             hide = False
             continue
-        name, sign, _ = _named(word)
+        name, sign = _named(word)
         secret = looks_secret(name)
         hide = secret and not sign and word.startswith("-")
         shown.append(f"{word[: len(name)]}{sign}{MASK}" if secret and sign else _without_password(word))
     return shown
 
 
-def _named(word: str) -> tuple[str, str, str]:
-    """Return the name that a word sets, the sign after it, and the value; an option without a sign is only a name."""
+def _named(word: str) -> tuple[str, str]:
+    """Return the name that a word sets, and the sign after it; an option without a sign is only a name."""
     for sign in ("=", ":"):
-        name, found, value = word.partition(sign)
-        if found and name and name.replace("-", "_").replace(".", "_").isidentifier():
-            return name, found, value
-        if found and name.startswith("-") and name.lstrip("-").replace("-", "_").replace(".", "_").isidentifier():
-            return name, found, value
-    return (word, "", "") if word.startswith("-") else ("", "", "")
+        name, found, _ = word.partition(sign)
+        if found and name.replace("-", "_").replace(".", "_").isidentifier():
+            return name, sign
+    return (word, "") if word.startswith("-") else ("", "")
 
 
 def _without_password(word: str) -> str:

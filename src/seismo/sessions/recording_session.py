@@ -74,7 +74,7 @@ class RecordingSession(SessionResults, Session):
             raise
         if file is not None and started:
             self._file = file
-            file.belongs_to(self._recorder)
+            file.recorder = self._recorder
         elif file is not None:
             file.close()  # the file is writable, and _end() writes it
 

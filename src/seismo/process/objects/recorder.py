@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 
 from seismo import _core, recording_kinds
@@ -37,7 +38,12 @@ def check_possible() -> None:
 
 
 class ObjectRecorder(engine.Recorder):
-    """The recorder of objects, which searches the holders of live objects at the end."""
+    """The recorder of objects, which searches the holders of live objects at the end.
+
+    Two settings are its own: holders (how many sites to search) and leaks (search those of spans).
+    """
+
+    at_end = ("holders", "leaks")
 
     def __init__(self, name: str = recording_kinds.OBJECTS) -> None:
         super().__init__(name)
@@ -45,7 +51,7 @@ class ObjectRecorder(engine.Recorder):
         self._leaks = False
 
     def start(self, settings: dict[str, object], fd: int, forked: Callable[[], None]) -> None:
-        """Start the engine. Two more settings: holders (how many sites to search) and leaks (search those of spans)."""
+        """Start the engine."""
         check_possible()
         self._holders = int(settings.get("holders") or 0)  # type: ignore[call-overload]
         self._leaks = bool(settings.get("leaks"))
@@ -54,10 +60,6 @@ class ObjectRecorder(engine.Recorder):
             super().start(settings, fd, forked)
         finally:
             _core.objects_quiet(False)
-
-    def start_settings(self, settings: dict[str, object]) -> dict[str, object]:
-        """Return the settings that are the engine's."""
-        return {name: value for name, value in settings.items() if name not in ("holders", "leaks")}
 
     def stop(self, exit_: str = "") -> None:
         """Search holders if wanted, then stop and save how the program ended."""
@@ -84,7 +86,7 @@ class ObjectRecorder(engine.Recorder):
 
     def _ask(self) -> None:
         try:
-            if self._leaks and _collects():
+            if self._leaks and gc.isenabled():  # the program's end will collect garbage, too
                 collect()
                 _core.objects_end()  # finalizers may have created objects
             if self._holders:
@@ -101,17 +103,8 @@ class ObjectRecorder(engine.Recorder):
         super().after_fork(fd, settings)
 
 
-def _collects() -> bool:
-    """Return True if the program lets garbage be collected, as its end will do, too."""
-    import gc
-
-    return gc.isenabled()
-
-
 def collect() -> None:
     """Collect garbage on a thread on which deaths are recorded and births are not."""
-    import gc
-
     _core.objects_quiet(False)
     try:
         gc.collect()
