@@ -1,5 +1,7 @@
 """The command, and recordings to run it on."""
 
+import os
+
 import children
 import pytest
 from children import READING, SHOWING
@@ -24,6 +26,35 @@ def seismo(tmp_path):
         return children.seismo(*words, status=status, **given)
 
     return run
+
+
+@pytest.fixture
+def on_terminal(tmp_path):
+    """Runs `python WORDS` with stderr, and stdout unless another is given, on a terminal. Gives what that shows."""
+
+    def run(*words, cwd=tmp_path, stdout=None, status=0, **env):
+        ours, theirs = os.openpty()
+        try:
+            environment = children.environment(**{"TERM": "xterm", "COLUMNS": "120", **env})
+            streams = {"stdout": stdout or theirs, "stderr": theirs}
+            children.python(*words, cwd=cwd, env=environment, status=status, **streams)
+            os.set_blocking(ours, False)
+            shown = b""
+            while part := _read(ours):
+                shown += part
+        finally:
+            os.close(ours)
+            os.close(theirs)
+        return shown.decode()
+
+    return run
+
+
+def _read(fd):
+    try:
+        return os.read(fd, 65536)
+    except BlockingIOError:
+        return b""
 
 
 @pytest.fixture

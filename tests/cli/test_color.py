@@ -1,14 +1,9 @@
 """--color, NO_COLOR and FORCE_COLOR, on every verb that shows something."""
 
-import os
-import pty
 import re
 import sys
 
-import children
 import pytest
-
-import seismo as package
 
 SHOWING = [["report", "R"], ["info", "R"], ["diff", "R", "S"], ["report", "R", "--callers", "work"]]
 SUMMARIES = ["profile", "lines", "cover"] + (["objects"] if sys.version_info >= (3, 13, 3) else [])
@@ -67,21 +62,7 @@ def test_a_program_that_changes_the_environment_changes_no_colours(seismo, progr
 
 
 @pytest.mark.parametrize("term", ["xterm-256color", "dumb"])
-def test_a_summary_on_a_terminal(program, term):
-    leader, follower = pty.openpty()
-    environment = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "FORCE_COLOR")}
-    environment |= {"TERM": term, "PYTHONPATH": os.path.dirname(os.path.dirname(package.__file__))}
-    children.seismo("profile", "-o", program.parent / "r.seismo", program, stderr=follower, env=environment)
-    os.close(follower)
-    said = b""
-    while True:
-        try:
-            piece = os.read(leader, 65536)
-        except OSError:  # all of it was read, and nobody writes any more
-            break
-        if not piece:
-            break
-        said += piece
-    os.close(leader)
-    assert b"seismo report " in said
-    assert (b"\x1b[" in said) == (term != "dumb")
+def test_a_summary_on_a_terminal(on_terminal, program, term):
+    said = on_terminal("-m", "seismo", "profile", "-o", "r.seismo", program, TERM=term)
+    assert "seismo report " in said
+    assert ("\x1b[" in said) == (term != "dumb")

@@ -65,10 +65,7 @@ class Lab:
     def same(self, *words: str, take: tuple[str, ...] = (), **options: Any) -> Ended:
         """Run the program in both ways and compare. Return the bare result."""
         bare = self.bare(*words, **options)
-        profiled = self.profiled(*words, take=take, **options)
-        assert profiled.out == bare.out
-        assert profiled.err == bare.err
-        assert profiled.status == bare.status
+        assert self.profiled(*words, take=take, **options) == bare
         return bare
 
     def open(self, path: Path | None = None) -> Any:

@@ -334,28 +334,6 @@ sys.exit(7)
 """
 
 
-def cut(path):
-    os.truncate(path, path.stat().st_size // 2)
-
-
-def empty(path):
-    os.truncate(path, 0)
-
-
-@pytest.mark.crossed
-@pytest.mark.parametrize("way", ways("cover", "trace"))
-@pytest.mark.parametrize("meddle", [cut, empty])
-def test_a_file_that_is_cut_is_whole_after_the_next_write(start, tmp_path, way, meddle):
-    path = tmp_path / "r.seismo"
-    child = start(WAYS[way], TWICE)
-    says_done(child)
-    until(path, lambda recording: leaves(recording) == 1000)
-    meddle(path)
-    go_on(child)
-    says_done(child)
-    until(path, lambda recording: leaves(recording) == 2000 and recording.problems == [])
-
-
 @pytest.mark.crossed
 @pytest.mark.parametrize("way", ways())
 @pytest.mark.parametrize("what", ["cut", "removed", "replaced"])

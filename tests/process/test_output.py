@@ -46,15 +46,7 @@ def test_what_looks_secret_among_the_arguments(tmp_path):
     for name in ("a.seismo", "w.seismo"):
         assert b"hunter2" not in (tmp_path / name).read_bytes()
         argv = json.loads(read(tmp_path / name).processes[0].argv)
-        assert argv[-7:] == [
-            "--password=***",
-            "--api-key",
-            "***",
-            "TOKEN=***",
-            "https://me:***@host/path",
-            "--out",
-            "x",
-        ]
+        assert argv[-7:] == [word.replace("hunter2", "***") for word in words]
 
 
 def test_arguments_are_kept_whatever_their_characters(tmp_path):
@@ -64,18 +56,10 @@ def test_arguments_are_kept_whatever_their_characters(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "words",
-    [
-        ["app.py", "tokens.txt"],
-        ["-m", "auth"],
-        ["--no-cookies", "-v"],
-        ["a=b"],
-        ["http://host/a:b@c"],
-        ["-c", "password()"],
-    ],
+    "words", ["app.py tokens.txt", "-m auth", "--no-cookies -v", "a=b", "http://host/a:b@c", "-c password()"]
 )
 def test_what_does_not_look_secret_stays(words):
-    assert masked(words) == words
+    assert masked(words.split()) == words.split()
 
 
 def test_a_header_and_an_option_without_a_value():
@@ -152,20 +136,13 @@ WORK = "def work(): pass\nwork()\n"
 
 
 @pytest.mark.parametrize(
-    ("what", "name"),
-    [
-        ("os.truncate(path, 0)", "a.seismo"),
-        ("os.truncate(path, 50)", "a.seismo"),
-        ("os.rename(path, 'other')", "a.seismo"),
-        ("os.unlink(path)", "a.seismo"),
-        ("os.closerange(3, 2000)", "a.seismo"),
-    ],
+    "what", ["truncate(path, 0)", "truncate(path, 50)", "rename(path, 'other')", "unlink(path)", "closerange(3, 2000)"]
 )
-def test_whatever_the_program_does_to_it(tmp_path, what, name):
-    program = f"import os; path = 'a.seismo'\n{what}\n{WORK}"
+def test_whatever_the_program_does_to_it(tmp_path, what):
+    program = f"import os; path = 'a.seismo'\nos.{what}\n{WORK}"
     done = seismo("profile", "-o", "a.seismo", "-c", program, cwd=tmp_path)
     assert "incomplete" not in done.stderr
-    recording = read(tmp_path / name)
+    recording = read(tmp_path / "a.seismo")
     assert recording.problems == []
     assert "work" in list(recording.functions["qualname"])
 

@@ -82,7 +82,7 @@ def test_end(lab, name):
     bare = lab.bare("../program.py", "a", "-q", cwd=work)
     work.mkdir(exist_ok=True)
     profiled = lab.profiled("../program.py", "a", "-q", cwd=work)
-    assert (profiled.out, profiled.err, profiled.status) == (bare.out, bare.err, bare.status)
+    assert profiled == bare
     if name == "is interrupted":
         assert (work / "left.txt").read_text() == "text"  # the interpreter's own end, with its flushing, happened
 

@@ -27,37 +27,14 @@ from seismo.cli.options import Option, number, one_of, settings, whole
 from seismo.cli.verb import Verb, require_core
 from seismo.errors import UsageError
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from seismo.check.growth_by_size import Sizes
-    from seismo.check.limits import Limit
-
 BASELINE = "seismo-check.txt"
 FORMATS = ("text", "markdown", "github", "junit", "json")
 TIME_LIMIT = 10.0  # limit for --time in percent
 
 
-def _limit(_name: str, text: str) -> Limit:
-    from seismo.check.limits import parse_limit
-
-    return parse_limit(text)
-
-
-def _sizes(_name: str, text: str) -> Sizes:
-    from seismo.check.growth_by_size import parse_sizes
-
-    return parse_sizes(text)
-
-
 def _format(name: str, text: str) -> tuple[str, str]:
     kind, _, path = text.partition("=")
     return one_of(name, kind, FORMATS), path
-
-
-def _lines(name: str, text: str) -> str:
-    from seismo.check.counted_runs import ALL, OWN
-
-    return one_of(name, text, (OWN, ALL))
 
 
 OPTIONS = (
@@ -68,14 +45,13 @@ OPTIONS = (
         metavar="REV|FILE",
     ),
     Option("--update", f"write the counts to the file of --against, or to {BASELINE}"),
-    Option("--limit", "what is allowed; may be given several times", metavar="LIMIT", read=_limit, many=True),
+    Option("--limit", "what is allowed; may be given several times", metavar="LIMIT", many=True),
     *settings("check", "build"),
     Option(
         "--sizes",
         "run the program with these sizes of its input, and report what grows faster than the input: N in 'n=N,N,N' "
         "replaces {{n}} in the program's arguments, and is its environment variable n",
         metavar="SIZES",
-        read=_sizes,
     ),
     Option("--time", f"also compare the CPU time of bare runs; the limit is +{TIME_LIMIT:g} %%"),
     Option("--time-limit", "as --time, with this limit in percent", metavar="N", read=number),
@@ -85,7 +61,7 @@ OPTIONS = (
         "whose lines to count: own (default), without the standard library and installed packages, or all, which takes "
         "longer",
         metavar="own|all",
-        read=_lines,
+        choices=("own", "all"),
     ),
     *settings("check", "no_objects", "tolerate"),
     Option(

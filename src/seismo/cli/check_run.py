@@ -16,8 +16,8 @@ from seismo.check.check_result import Outcome, compared_and_confirmed, of_other_
 from seismo.check.compare import Bands
 from seismo.check.counted_runs import OWN, CountedRuns, FailedError, Side, measure, measured
 from seismo.check.cpu_time import compared
-from seismo.check.growth_by_size import Sizes, became_worse, growths
-from seismo.check.limits import DEFAULTS, Limit
+from seismo.check.growth_by_size import became_worse, growths, parse_sizes
+from seismo.check.limits import DEFAULTS, parse_limit
 from seismo.check.measurement import Measurement, stamp_of_here
 from seismo.check.revision_checkout import path_of_project, root_of
 from seismo.check.writers import FORMATS
@@ -41,10 +41,10 @@ class CheckRun:
         self.new = Side(program.command, folder, self.root, paths=path_of_project(self.root))
         self.new.lines = given.get("lines", self.new.lines)
         self.quiet = bool(given.get("quiet"))
-        self.sizes: Sizes | None = given.get("sizes")
+        self.sizes = parse_sizes(given["sizes"]) if "sizes" in given else None
         reason = why_not()
         self.objects = not given.get("no_objects") and not reason
-        self.limits: list[Limit] = given.get("limit") or [
+        self.limits = [parse_limit(text) for text in given.get("limit", ())] or [
             one for one in DEFAULTS if self.objects or one.quantity not in ("births", "bytes")
         ]
         self.remarks = [] if self.objects or given.get("no_objects") else [f"births are not counted: {reason}"]

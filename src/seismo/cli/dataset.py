@@ -26,19 +26,10 @@ if TYPE_CHECKING:
 
 LABEL = "label="
 MOST_RUNS = 20  # of a side of a diff
+# Options of `seismo report` that do not go with --by.
 _OF_REPORTS = (
-    "sort",
-    "all",
-    "format",
-    "html",
-    "open",
-    "time",
-    "tree",
-    "callers",
-    "callees",
-    "columns",
-    "thread",
-    "where",
+    *("sort", "all", "format", "html", "open", "time"),
+    *("tree", "callers", "callees", "columns", "thread", "where"),
 )
 # Options of `seismo export` for formats that are files.
 _OF_FILES = ("weight", "time", "start", "end", "where", "rcfile", "no_config", "force")

@@ -39,15 +39,15 @@ class Bug(NamedTuple):
     does: str
 
 
-def _jit() -> bool:
+def _jit() -> str:
     jit = getattr(sys, "_jit", None)
-    return jit is not None and bool(jit.is_enabled())
+    return "none" if jit is None or not jit.is_available() else "on" if jit.is_enabled() else "off"
 
 
 BUGS = (
     Bug(
         "156319",
-        lambda v: v[:2] == (3, 14) and _jit(),
+        lambda v: v[:2] == (3, 14) and _jit() == "on",
         "the JIT damages local variables while any monitoring tool is active",
         "asks you to disable the JIT: PYTHON_JIT=0",
     ),
@@ -110,11 +110,9 @@ def examine() -> dict[str, Any]:
         return {**facts, "sources": [], "hooks": _hooks({}), "clock": {}, "bugs": _bugs(), "start": {}}
     facts["core"] = os.path.basename(_core.__file__ or "built in")
     facts["sources"] = [dict(source) for source in _core.sources()]
-    facts["hooks"] = {**_hooks(_core.slots_taken()), "seismo": dict(_core.hub_status())}
-    facts["hooks"]["coverage"] = _coverage(_core.status(recording_kinds.COVERAGE), facts["hooks"].get("tool_ids", {}))
-    facts["hooks"]["objects"] = _objects(
-        _core.objects_objection(), _core.status(), facts["hooks"].get("references", "")
-    )
+    hooks = facts["hooks"] = {**_hooks(_core.slots_taken()), "seismo": dict(_core.hub_status())}
+    hooks["coverage"] = _coverage(_core.status(recording_kinds.COVERAGE), hooks.get("tool_ids", {}))
+    hooks["objects"] = _objects(_core.objects_objection(), _core.status(), hooks.get("references", ""))
     facts["clock"] = dict(_core.clock_info())
     facts["bugs"] = _bugs()
     facts["start"] = _start_up(any(source["chosen"] for source in facts["sources"]))
@@ -123,39 +121,29 @@ def examine() -> dict[str, Any]:
     return facts
 
 
-def _free_threaded() -> bool:
-    import sysconfig
-
-    return bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
-
-
 def _interpreter() -> dict[str, Any]:
     import platform
+    import sysconfig
 
-    debug = hasattr(sys, "gettotalrefcount")
-    jit = getattr(sys, "_jit", None)
     return {
         "implementation": sys.implementation.name,
         "version": platform.python_version(),
         "executable": sys.executable,
         "platform": platform.platform(),
-        "debug_build": debug,
-        "free_threaded": _free_threaded(),
+        "debug_build": hasattr(sys, "gettotalrefcount"),
+        "free_threaded": bool(sysconfig.get_config_var("Py_GIL_DISABLED")),
         "gil": bool(getattr(sys, "_is_gil_enabled", lambda: True)()),
-        "jit": "none" if jit is None or not jit.is_available() else "on" if jit.is_enabled() else "off",
+        "jit": _jit(),
         "subinterpreter": _in_subinterpreter(),
     }
 
 
 def _in_subinterpreter() -> bool:
-    for name in ("_interpreters", "_xxsubinterpreters"):
-        try:
-            module = __import__(name)
-            current, main = module.get_current(), module.get_main()
-        except (ImportError, AttributeError, RuntimeError):
-            continue
-        return bool(current != main)
-    return False
+    try:
+        module = __import__("_interpreters" if sys.version_info >= (3, 13) else "_xxsubinterpreters")
+    except ImportError:  # another interpreter than CPython
+        return False
+    return bool(module.get_current() != module.get_main())
 
 
 def _seccomp() -> str:
@@ -269,27 +257,16 @@ def _show(facts: dict[str, Any]) -> None:
 def _sections(facts: dict[str, Any]) -> Iterator[tuple[str, list[tuple[str, str]]]]:
     """Yield the title of each section with its rows: a name, and the text beside it."""
     yield "Interpreter", _about_interpreter(facts)
-    yield (
-        "Sources of events",
-        [(source["name"], f"{_state(source)}: {source['reason']}") for source in facts["sources"]]
-        or [("none", "nothing can be recorded here")],
-    )
+    sources = [(source["name"], f"{_state(source)}: {source['reason']}") for source in facts["sources"]]
+    yield "Sources of events", sources or [("none", "nothing can be recorded here")]
     yield "Hooks", _about_hooks(facts["hooks"])
     if facts["clock"]:
         yield "Clock", _about_clock(facts)
-    if facts["start"]:
-        start = facts["start"]
-        yield (
-            "Start-up",
-            [
-                ("seismo.start", f"{start['start_ms']:.1f} ms the first time (it measures its probes)"),
-                ("", f"{start['start_again_ms']:.1f} ms from then on"),
-            ],
-        )
-    yield (
-        f"Known bugs of this Python that affect a recording: {len(facts['bugs']) or 'none'}",
-        [(bug["issue"] or "no issue", f"{bug['effect']}: seismo {bug['seismo']}") for bug in facts["bugs"]],
-    )
+    if start := facts["start"]:
+        first = f"{start['start_ms']:.1f} ms the first time (it measures its probes)"
+        yield "Start-up", [("seismo.start", first), ("", f"{start['start_again_ms']:.1f} ms from then on")]
+    bugs = [(bug["issue"] or "no issue", f"{bug['effect']}: seismo {bug['seismo']}") for bug in facts["bugs"]]
+    yield f"Known bugs of this Python that affect a recording: {len(bugs) or 'none'}", bugs
 
 
 def _state(source: dict[str, Any]) -> str:
@@ -298,10 +275,12 @@ def _state(source: dict[str, Any]) -> str:
 
 def _about_interpreter(facts: dict[str, Any]) -> list[tuple[str, str]]:
     it = facts["interpreter"]
-    build = ["debug build" if it["debug_build"] else "release build"]
-    build.append("free-threaded" if it["free_threaded"] else "with the GIL")
-    build.append({"none": "no JIT", "on": "JIT on", "off": "JIT off"}[it["jit"]])
-    build.append("a subinterpreter" if it["subinterpreter"] else "the main interpreter")
+    build = (
+        "debug build" if it["debug_build"] else "release build",
+        "free-threaded" if it["free_threaded"] else "with the GIL",
+        {"none": "no JIT", "on": "JIT on", "off": "JIT off"}[it["jit"]],
+        "a subinterpreter" if it["subinterpreter"] else "the main interpreter",
+    )
     return [
         (it["implementation"], f"{it['version']}, {it['executable']}"),
         ("platform", it["platform"]),
@@ -337,10 +316,7 @@ def _waits(waits: str) -> str:
     """Describe how waiting is separated from running here, from the column `waits` of a recording."""
     words = waits.split(", ")
     how = "separated from running by the CPU clock, in stretches of 30 us and more"
-    why = {
-        "ready": "waiting for a processor (/proc/self/task/*/syscall)",
-        "lock": "waiting for the interpreter's lock",
-    }
+    why = {"ready": "waiting for a processor (/proc/self/task/*/syscall)", "lock": "waiting for the interpreter's lock"}
     known = [reason for word, reason in why.items() if word in words]
     unknown = [reason for word, reason in why.items() if word not in words]
     if "in part" in words:

@@ -95,8 +95,7 @@ def run(args: Namespace) -> int:
     if len(args.files) > 1:
         hint = f"one file is enough: it has {args.files[0]}; -f dataset takes several, seismo merge combines them"
         raise UsageError(f"unexpected argument {args.files[1]!a}", hint=hint)
-    args.file = args.files[0] if args.files else None
-    args.file = or_newest(args.file)
+    args.file = or_newest(args.files[0] if args.files else None)
     if not args.format and not args.output:
         given = open_recording(args.file)
         fitting = formats.names(given.kind, bool(given.calls))
@@ -116,14 +115,12 @@ def run(args: Namespace) -> int:
     if entry.needs_sources and entry.holds(recording.kind):
         from seismo.coverage.analysis import analyze
 
-        settings = for_recording(recording, rcfile=rcfile)
-        report = analyze(recording, settings)
+        report = analyze(recording, settings := for_recording(recording, rcfile=rcfile))
     if args.output and args.output != "-":
         if entry.name == "seismo":
             args.output = path_of("-o", args.output)
         check_free(args.output, args.force, entry.mark)
-    part = _part(recording, entry, args)
-    if part is None:
+    if (part := _part(recording, entry, args)) is None:
         return 0
     recording = part
     if entry.holds(recording.kind):

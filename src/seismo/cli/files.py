@@ -176,11 +176,3 @@ def recording_path(path: str, force: bool) -> str:
     if os.path.isfile(path) and not force:
         raise UsageError(f"{path} exists", hint="--force overwrites it; or name another file")
     return path
-
-
-def check_pages(path: str, force: bool) -> None:
-    """Raise FormatError if the path exists and is not a page of seismo, unless `force` is set."""
-    from seismo.formats.destination import check_free
-    from seismo.report.page import MARK
-
-    check_free(path, force, MARK.encode())

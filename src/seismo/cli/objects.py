@@ -72,9 +72,7 @@ VERB = RecordingVerb(
         Option("--types", "count objects by type only: cheaper, but without lines, lifetimes and survivors"),
         *settings("objects", "paths"),
         Option(
-            "--leaks",
-            "report which objects survive each call of these functions, and who holds them",
-            metavar="EXPR",
+            "--leaks", "report which objects survive each call of these functions, and who holds them", metavar="EXPR"
         ),
         *settings("objects", "span"),
         Option(

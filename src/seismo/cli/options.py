@@ -75,16 +75,14 @@ def number(name: str, text: str) -> float:
 
 def whole(name: str, text: str) -> int:
     """Return a whole number above 0."""
-    value = _digits(text)
-    if value <= 0:
+    if (value := _digits(text)) <= 0:
         _refuse(name, text, "give a whole number above 0")
     return value
 
 
 def count(name: str, text: str) -> int:
     """Return a whole number, 0 or more."""
-    value = _digits(text)
-    if value < 0:
+    if (value := _digits(text)) < 0:
         _refuse(name, text, "give a whole number, 0 or more")
     return value
 

@@ -18,9 +18,10 @@ def page(args: Namespace, write: Callable[[str], int | None], at: Callable[[str]
     """
     path = args.html
     if path:
-        from seismo.cli.files import check_pages
+        from seismo.formats.destination import check_free
+        from seismo.report.page import MARK
 
-        check_pages(at(path), args.force)
+        check_free(at(path), args.force, MARK.encode())
     else:
         import tempfile
 

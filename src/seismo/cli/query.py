@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from collections.abc import Callable
 
-    from seismo.model import Recording
-
 FORMATS = ("text", "csv", "json", "parquet")
 MOST = 1000
 
@@ -110,7 +108,8 @@ def _query_dataset(args: Namespace, words: list[str], sql: str) -> int:
 
 def _answer(args: Namespace, sql: str, opened: Callable[[str | None], Database]) -> None:
     """Run the query on a database and write its result. opened: opens it, with a file that it may write."""
-    form = args.format or _by_suffix(args.output)
+    suffix = os.path.splitext(args.output or "")[1].removeprefix(".")
+    form = args.format or (suffix if suffix in FORMATS else "text")
     if form == "parquet" and not args.output:
         raise UsageError("parquet is a binary format", hint="give a file: -o OUT.parquet")
     if args.output:
@@ -144,18 +143,9 @@ def _sources(paths: list[str], args: Namespace) -> list[Source]:
         check_time(recording, args.time, path)
         say_incomplete(recording, path)
         name = path if ends.count(end) > 1 else end
-        found.append(Source(name, recording.timed(args.time or "wall"), *_window(recording, path, args)))
+        window = (0, FOREVER) if args.start is None and args.end is None else window_of(recording, path, args)
+        found.append(Source(name, recording.timed(args.time or "wall"), *window))
     return found
-
-
-def _window(recording: Recording, path: str, args: Namespace) -> tuple[int, int]:
-    """Return the requested window of a trace, in ns."""
-    return (0, FOREVER) if args.start is None and args.end is None else window_of(recording, path, args)
-
-
-def _by_suffix(output: str | None) -> str:
-    suffix = os.path.splitext(output or "")[1].removeprefix(".")
-    return suffix if suffix in FORMATS else "text"
 
 
 def _write(args: Namespace, form: str, database: Database, sql: str) -> None:

@@ -172,18 +172,7 @@ class RecordedRun:
             exit_and_exec.subscribe(self.process)
             self.process.begin()
 
-        def ended(how: str) -> None:
-            self.process.over(how)
-
-        return run(self.program, begin, ended, self._discard)
-
-    def _discard(self) -> None:
-        """Remove the recording of a program that did not run."""
-        self.process.abandon()
-        if self.process.parts:
-            from seismo.process.children import remove_folder
-
-            remove_folder(self.process.parts)
+        return run(self.program, begin, self.process.over, self.process.abandon)
 
     def _put_back(self, output: Output) -> None:
         """Undo the preparations for an exec that failed."""

@@ -63,9 +63,7 @@ VERB = Verb(
         ),
         Option("-o --output", "write the matches to FILE instead of stderr", metavar="FILE"),
         Option(
-            "--record",
-            "write a recording of the matches to FILE, for seismo report, export and diff",
-            metavar="FILE",
+            "--record", "write a recording of the matches to FILE, for seismo report, export and diff", metavar="FILE"
         ),
         Option("--repr", "show objects by their own __repr__, which runs code of the program"),
         Option("--show-secrets", "also show values whose names look secret (password, token, ...)"),
@@ -252,14 +250,10 @@ def _private(fd: int) -> TextIO | None:
 
     try:
         number = out_of_the_way(os.dup(fd))
-        return open(number, "w", encoding=_encoding(), errors="backslashreplace", closefd=False)
+        encoding = getattr(sys.__stderr__, "encoding", "") or "utf-8"
+        return open(number, "w", encoding=encoding, errors="backslashreplace", closefd=False)
     except OSError:
         return None
-
-
-def _encoding() -> str:
-    stream = sys.__stderr__
-    return (stream.encoding if stream is not None else "") or "utf-8"
 
 
 def _open(name: str, json: bool, force: bool) -> TextIO | None:

@@ -53,10 +53,7 @@ class Process:
     """
 
     def __init__(
-        self,
-        runs: list[tuple[Recorder, dict[str, object], Output | None]],
-        parts: str = "",
-        quiet: bool = True,
+        self, runs: list[tuple[Recorder, dict[str, object], Output | None]], parts: str = "", quiet: bool = True
     ) -> None:
         self.runs = runs
         self.quiet = quiet
@@ -209,13 +206,15 @@ class Process:
                 engine.unrecorded(prepare)
 
     def abandon(self) -> None:
-        """Stop the recorders, and remove what they have written."""
+        """Stop the recorders, and remove what they have written, and in the first process the folder of the parts."""
         begun, self.done = self.begun and not self.done, True
         for recorder, _, output in self.runs:
             if begun:
                 recorder.abandon()
             if output is not None:
                 output.discard()
+        if self.parts and self.first:
+            remove_folder(self.parts)
 
     def complain(self, text: str) -> None:
         """Print a message about a loss on stderr, unless --quiet is set."""
@@ -399,8 +398,6 @@ def abandon() -> None:
         return
     process, _followed = _followed, None
     process.abandon()
-    if process.first:
-        remove_folder(process.parts)
     exit_and_exec.unsubscribe(process)
 
 

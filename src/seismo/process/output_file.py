@@ -66,16 +66,16 @@ class Output:
         except OSError as error:
             reraise_if_the_programs(error)
             raise _unwritable(self.path, error, option) from None
-        self.identity = _identity(self.fd)
+        self.identity = identity(self.fd)
         self.plain = stat.S_ISREG(os.stat(self.fd).st_mode)
-        self._root = _identity("/")
+        self._root = identity("/")
 
     def _is_ours(self) -> bool:
         """Return True if the descriptor is still that of the recording."""
         known = self.recorder.file() if self.recorder is not None else (0, 0)
         if known != (0, 0):
             self.identity = known
-        return self.fd >= 0 and _identity(self.fd) == self.identity
+        return self.fd >= 0 and identity(self.fd) == self.identity
 
     def close(self) -> None:
         """Close the descriptor if it is still that of the recording. May be called repeatedly."""
@@ -100,18 +100,17 @@ class Output:
             return
         fd = _put(self.path, content)
         try:
-            identity, ours = _identity(fd), self._is_ours()
+            new, ours = identity(fd), self._is_ours()
             if ours:
                 os.dup2(fd, self.fd, inheritable=False)
-                self.identity = identity
+                self.identity = new
         except BaseException:
             os.close(fd)
             raise
         if ours:
             os.close(fd)
         else:  # the program has closed our descriptor
-            self.fd, self.identity = fd, identity
-            self.fd = out_of_the_way(fd)
+            self.fd, self.identity = out_of_the_way(fd), new
 
     def finish(self, recorder: Recorder) -> str:
         """Complete the file after the recorder stopped. Return an error message or "".
@@ -121,10 +120,10 @@ class Output:
         """
         self.recorder = recorder
         whole = not recorder.write_error() and self._is_ours() and _begins_right(self.fd)
-        in_place = whole and self.identity == _identity(self.path)
+        in_place = whole and self.identity == identity(self.path)
         named = whole and os.stat(self.fd).st_nlink > 0
         try:
-            if not in_place and not (named and _identity("/") != self._root):
+            if not in_place and not (named and identity("/") != self._root):
                 replace(self.path, self.fd if whole and self.plain else recorder.snapshot())
         except OSError as error:
             reraise_if_the_programs(error)
@@ -196,7 +195,7 @@ def _open(
                 force = "--force overwrites it; or " if option in ("-o", "--json") else ""
                 raise RecordingError(f"{path} exists and {what}", hint=f"{force}name another file with {option}")
             lock(fd, path, option)
-            if _identity(fd) != _identity(path):  # the lock's last holder has replaced the file
+            if identity(fd) != identity(path):  # the lock's last holder has replaced the file
                 os.close(fd)
                 continue
             os.ftruncate(fd, 0)
@@ -389,7 +388,7 @@ def _unwritable(path: str, error: OSError, option: str) -> RecordingError:
     return RecordingError(f"cannot write the recording: {error.strerror or error}", path, hint)
 
 
-def _identity(file: int | str) -> tuple[int, int]:
+def identity(file: int | str) -> tuple[int, int]:
     """Return the device and inode of a file by its name or descriptor, or (0, 0) if there is none."""
     try:
         status = os.stat(file)

@@ -8,18 +8,8 @@ MASK = "***"
 
 # Parts of a name that mark its value as secret; compared without case, _ and -.
 _SECRET_PARTS = (
-    "password",
-    "passwd",
-    "passphrase",
-    "secret",
-    "token",
-    "apikey",
-    "authorization",
-    "cookie",
-    "privatekey",
-    "accesskey",
-    "credential",
-    "sessionid",
+    *("password", "passwd", "passphrase", "secret", "token", "apikey"),
+    *("authorization", "cookie", "privatekey", "accesskey", "credential", "sessionid"),
 )
 # Matched as whole words, because they are too short to be parts.
 _SECRET_WORDS = {"pwd", "pw", "auth", "jwt", "bearer", "otp", "pin", "cvv", "ssn"}

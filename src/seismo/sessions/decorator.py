@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from seismo.sessions.session import Session
 
-_GENERATOR, _COROUTINE, _ASYNC_GENERATOR = 0x20, 0x80, 0x200  # inspect's CO_ flags; importing inspect is slow
-
 
 def decorated(session: Session, function: Callable[..., Any]) -> Any:
     """Return a wrapper that runs the function inside the session. Raise UsageError if it is not callable."""
@@ -28,14 +26,7 @@ def decorated(session: Session, function: Callable[..., Any]) -> Any:
             f"seismo.{session.name} cannot decorate a {type(function).__name__}", hint="it takes a function"
         )
     flags = getattr(getattr(function, "__code__", None), "co_flags", 0)
-    if flags & _ASYNC_GENERATOR:
-        make = _async_generator
-    elif flags & _GENERATOR:
-        make = _generator
-    elif flags & _COROUTINE:
-        make = _coroutine
-    else:
-        make = _plain
+    make = next((make for flag, make in _MAKERS.items() if flags & flag), _plain)
     wrapper: Any = wraps(function)(make(session, function))
     setattr(wrapper, session.name, session)
     return wrapper
@@ -99,3 +90,7 @@ def _async_generator(session: Session, function: Callable[..., Any]) -> Callable
                 step, value = inner.athrow, error
 
     return wrapper
+
+
+# By inspect's CO_ flags; importing inspect is slow.
+_MAKERS = {0x20: _generator, 0x80: _coroutine, 0x200: _async_generator}

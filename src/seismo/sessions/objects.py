@@ -287,7 +287,7 @@ def _chooser(of: Types) -> Callable[[str], bool]:
     several = [of] if isinstance(of, (str, type)) else list(of)
     exact = {type_name(one) for one in several if isinstance(one, type)}
     globs = [one for one in several if isinstance(one, str)]
-    if len(exact) + len(globs) < len(several) and not all(isinstance(one, (str, type)) for one in several):
+    if not all(isinstance(one, (str, type)) for one in several):
         raise UsageError(
             "of= takes types and names of types", hint="such as of=dict, of='app.Order', of=['list', dict]"
         )

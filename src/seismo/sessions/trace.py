@@ -8,7 +8,7 @@ from seismo.errors import RecordingError
 from seismo.original_builtins import Restored
 from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.process import engine
-from seismo.process.output_file import out_of_the_way
+from seismo.process.output_file import identity, out_of_the_way
 from seismo.sessions.profile import Profile
 
 TYPE_CHECKING = False
@@ -44,7 +44,7 @@ class Trace(Profile):
         if self._unnamed:
             with Restored():
                 self._fd, self.output = engine.quietly(_temporary)
-                self._identity = _identity(self._fd)
+                self._identity = identity(self._fd)
         try:
             super()._begin()
         except BaseException:
@@ -54,8 +54,11 @@ class Trace(Profile):
             self._tidy()  # another session records into its own file, so this one stays empty
 
     def _end(self) -> None:
-        if self._unnamed and self.output is not None and not self._is_there():
-            self._lose()
+        if self._unnamed and self.output is not None and identity(self._fd) != self._identity:
+            # The program has closed the temporary file. The timeline is lost, and the call counts remain.
+            if self._file is not None:
+                self._file.close()
+            self._file = self.output = None
         try:
             try:
                 super()._end()
@@ -69,15 +72,6 @@ class Trace(Profile):
         finally:
             self._tidy()
 
-    def _is_there(self) -> bool:
-        return _identity(self._fd) == self._identity
-
-    def _lose(self) -> None:
-        """Drop the temporary file, which the program has closed. The timeline is lost, and the call counts remain."""
-        if self._file is not None:
-            self._file.close()
-        self._file = self.output = None
-
     def _forked(self) -> None:
         super()._forked()
         self._tidy()
@@ -85,16 +79,8 @@ class Trace(Profile):
     def _tidy(self) -> None:
         if self._unnamed and self.output is not None:
             fd, self._fd, self.output = self._fd, -1, None
-            if _identity(fd) == self._identity:
+            if identity(fd) == self._identity:
                 os.close(fd)
-
-
-def _identity(fd: int) -> tuple[int, int]:
-    try:
-        is_ = os.fstat(fd)
-    except OSError:
-        return -1, -1
-    return is_.st_dev, is_.st_ino
 
 
 def _no_room(why: str) -> RecordingError:

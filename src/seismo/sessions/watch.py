@@ -32,19 +32,12 @@ class Watch(ActiveWatch, Session):
 
     name = "watch"
 
-    def _begin(self) -> None:
-        self._turn_on()
-
-    def _end(self) -> None:
-        self._turn_off()
+    _begin, _end, _gone = ActiveWatch._turn_on, ActiveWatch._turn_off, ActiveWatch._drop
 
     def _forked(self) -> None:
         if self.file is not None:
             self.file.forked()
         super()._forked()
-
-    def _gone(self) -> None:
-        self._drop()
 
     def __repr__(self) -> str:
         state = "running" if self._native is not None else "ended"

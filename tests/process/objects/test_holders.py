@@ -211,23 +211,13 @@ def test_cycles_do_not_hide_the_way_to_a_root():
     assert found == [f"dict ['parent'] < module {HERE} KEPT!"]
 
 
-def test_text_and_untracked_containers():
-    text = "".join(["some", "thing", str(len(HERE))])
-    address = id(text)
-    keep("plain", (1, (2, text)))
-    del text
-    gc.collect()  # which forgets tuples of what can be in no cycle
-    gc.collect()
-    assert any(way.startswith("tuple [1] < tuple [1] < dict ['plain'] <") for way in ways(address)), ways(address)
-
-
 def test_containers_that_are_not_tracked_beside_others():
     text = "".join(["any", "thing", str(len(HERE))])
     address = id(text)
     keep("plain", (1, (2, text)))
     keep("list", [text])
     del text
-    gc.collect()
+    gc.collect()  # which forgets tuples of what can be in no cycle
     gc.collect()
     found = ways(address)
     assert any(way.startswith("tuple [1] < tuple [1] < dict ['plain'] <") for way in found), found

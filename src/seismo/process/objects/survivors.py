@@ -27,15 +27,8 @@ _FLAGS = {2: "again, higher up", 4: "not followed further", 8: "nobody found"}
 
 # Types of objects that make up a program, such as functions. These are expected to stay alive.
 _OF_TEXT = {
-    "function",
-    "code",
-    "type",
-    "module",
-    "cell",
-    "property",
-    "classmethod",
-    "staticmethod",
-    "getset_descriptor",
+    *("function", "code", "type", "module", "cell"),
+    *("property", "classmethod", "staticmethod", "getset_descriptor"),
 }
 # Types of values. Objects of other types count four times in the choice of what to search, as in a report
 # (seismo.report.objects.columns).
