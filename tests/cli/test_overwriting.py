@@ -8,11 +8,15 @@ import pytest
 
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory):
-    """The folder with a recording of lines, of calls and of coverage."""
+    """The folder with a recording of lines, of calls and of coverage, one that was cut short, and a damaged one."""
     folder = tmp_path_factory.mktemp("recorded")
     (folder / "app.py").write_text("def f(): return 1\nf()\n")
     for verb in ("lines", "profile", "cover"):
         assert seismo(folder, verb, "-q", "-o", f"{verb}.seismo", "app.py").returncode == 0
+    (folder / "dies.py").write_text("def f(): return 1\nf()\nimport os, signal\nos.kill(os.getpid(), signal.SIGKILL)")
+    seismo(folder, "profile", "-q", "-o", "cut.seismo", "dies.py")
+    # Where a chunk ends the file would only lack its end.
+    (folder / "damaged.seismo").write_bytes((folder / "profile.seismo").read_bytes()[:-1])
     return folder
 
 
@@ -103,14 +107,10 @@ def test_two_watches_do_not_write_into_one_file(recorded):
 
 @pytest.mark.parametrize("name", ["pstats", "json", "collapsed", "callgrind", "speedscope", "pprof"])
 def test_an_export_of_what_was_cut_short_says_so(recorded, name):
-    (recorded / "dies.py").write_text("def f(): return 1\nf()\nimport os, signal\nos.kill(os.getpid(), signal.SIGKILL)")
-    seismo(recorded, "profile", "-q", "-o", "cut.seismo", "dies.py")
-    done = seismo(recorded, "export", "cut.seismo", "-f", name, "-o", "cut.out", "--force")
-    assert done.returncode == 0
-    assert ("the end is missing" in done.stderr) == (name not in ("json", "pprof"))
-    whole = seismo(recorded, "export", "profile.seismo", "-f", name, "-o", "cut.out", "--force")
-    assert "missing" not in whole.stderr
-    data = (recorded / "profile.seismo").read_bytes()
-    (recorded / "damaged.seismo").write_bytes(data[:-1])  # where a chunk ends the file would only lack its end
-    half = seismo(recorded, "export", "damaged.seismo", "-f", name, "-o", "cut.out", "--force")
-    assert ("cut off or damaged" in half.stderr) == (name not in ("json", "pprof"))
+    cut, whole, damaged = (
+        children.seismo("export", f"{file}.seismo", "-f", name, "-o", "cut.out", "--force", cwd=recorded).stderr
+        for file in ("cut", "profile", "damaged")
+    )
+    lists_losses = name in ("json", "pprof")
+    assert ("the end is missing" in cut) == ("cut off or damaged" in damaged) == (not lists_losses)
+    assert "missing" not in whole

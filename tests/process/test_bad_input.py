@@ -56,10 +56,8 @@ def test_names_and_places(lab):
 def test_the_closing_hint_can_be_pasted_into_the_shell(lab, tmp_path, name):
     """Wherever the program went, and whatever the file is called."""
     work = lab.write("x.py", "import os\ndef f(): os.chdir('/')\nf()\n")
-    for folder in ("a b", "b"):
-        (lab.folder / folder).mkdir(exist_ok=True)
-    paths = [f"./{name}"] + [str(tmp_path / "b" / os.path.basename(name))] * (" " in name)
-    for path in paths:
+    (lab.folder / "a b").mkdir()
+    for path in [f"./{name}"] + [str(tmp_path / os.path.basename(name))] * (" " in name):
         ended = lab.run(["-m", "seismo", "profile", "-o", path, str(work)])
         hint = ended.err.splitlines()[-1].removesuffix("   shows the rest")
         command = hint.replace("seismo", f"'{sys.executable}' -m seismo", 1)

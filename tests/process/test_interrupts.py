@@ -75,11 +75,28 @@ where.WHAT = interrupted
 main()
 """
 PLACES = {
-    "the recorder stops": ("process.engine", "Recorder", "stop"),
-    "the file is finished": ("process.output_file", "Output", "finish"),
-    "the parts are merged": ("process", "merge_parts", "merge_folder"),
-    "the summary is made": ("cli", "recording", "stderr_is_open"),
+    "the recorder stops": "process.engine Recorder stop",
+    "the file is finished": "process.output_file Output finish",
+    "the parts are merged": "process merge_parts merge_folder",
+    "the summary is made": "cli recording stderr_is_open",
 }
+
+
+def launched(lab, place, *words):
+    """Runs `seismo WORDS` in a process that Ctrl-C interrupts at a call of this function."""
+    module, where, what = place.split()
+    lab.write("launcher", LAUNCHER.replace("MODULE", module).replace("WHERE", where).replace("WHAT", what))
+    return lab.run(["launcher", *words])
+
+
+@pytest.mark.parametrize(
+    "place", ["output_file Output", "exit_and_exec subscribe", "engine start", "run_program _load_script"]
+)
+def test_while_seismo_starts(lab, place):
+    """The process dies of it before the program begins; it is not lost, and no frame of seismo is shown."""
+    lab.write("x.py", "print('the program goes on')\n")
+    ended = launched(lab, f"process {place}", "profile", "-q", "-o", "r.seismo", "x.py")
+    assert (ended.out, ended.err, ended.status) == ("", "KeyboardInterrupt\n", -signal.SIGINT)
 
 
 @pytest.mark.crossed
@@ -87,10 +104,8 @@ PLACES = {
 @pytest.mark.parametrize("place", PLACES)
 def test_while_the_recording_ends(lab, place, last):
     """The end is not cut short; one that the program has not asked for leaves out the summary, with status 130."""
-    module, where, what = PLACES[place]
-    lab.write("launcher", LAUNCHER.replace("MODULE", module).replace("WHERE", where).replace("WHAT", what))
     lab.write("app.py", f"import os\ndef work(): pass\nwork()\n{last}")
-    ended = lab.run(["launcher", "profile", "--children", "-o", "r.seismo", "app.py"])
+    ended = launched(lab, PLACES[place], "profile", "--children", "-o", "r.seismo", "app.py")
     assert ended.status == {"": 130, "os._exit(5)\n": 5}.get(last, -signal.SIGINT)
     assert "launcher" not in ended.err
     assert "calls of" not in ended.err
@@ -103,13 +118,10 @@ def test_while_the_recording_ends(lab, place, last):
 def test_while_seismo_looks_at_a_child_that_starts(lab):
     """It is the program's, which goes on where it handles it."""
     lab.write(
-        "launcher", LAUNCHER.replace("MODULE", "process").replace("WHERE", "exit_and_exec").replace("WHAT", "_mapping")
-    )
-    lab.write(
         "app.py",
         "import os, sys\ntry:\n    os.posix_spawn(sys.executable, [sys.executable, '-c', ''], os.environ)\n"
         "    os.wait()\n"
         "except KeyboardInterrupt:\n    print('HANDLED')\n",
     )
-    ended = lab.run(["launcher", "profile", "-q", "--children", "-o", "r.seismo", "app.py"])
+    ended = launched(lab, "process exit_and_exec _mapping", "profile", "-q", "--children", "-o", "r.seismo", "app.py")
     assert (ended.out, ended.err, ended.status) == ("HANDLED\n", "", 0)

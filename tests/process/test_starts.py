@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import sys
 import zipapp
@@ -102,31 +101,6 @@ def test_lazy_imports_for_all(lab):
         "print(len(seen), {row.qualname: row.calls for row in p.recording.functions}['f'], sys.get_lazy_imports())\n",
     )
     assert lab.bare("api.py").out == "1 1 all\n"
-
-
-INTERRUPTED = """
-import os, signal, sys
-from seismo.cli.main import main
-from seismo.process import NAME
-real = NAME.WHAT
-def interrupted(*args, **options):
-    os.kill(os.getpid(), signal.SIGINT)
-    return real(*args, **options)
-NAME.WHAT = interrupted
-main()
-"""
-
-
-@pytest.mark.parametrize(
-    "place", ["output_file.Output", "exit_and_exec.subscribe", "engine.start", "run_program._load_script"]
-)
-def test_an_interrupt_while_seismo_starts_is_the_programs(lab, place):
-    """The process dies of it before the program begins; it is not lost, and no frame of seismo is shown."""
-    name, what = place.split(".")
-    lab.write("launcher", INTERRUPTED.replace("NAME", name).replace("WHAT", what))
-    lab.write("x.py", "print('the program goes on')\n")
-    ended = lab.run(["launcher", "profile", "-q", "-o", "r.seismo", "x.py"])
-    assert (ended.out, ended.err, ended.status) == ("", "KeyboardInterrupt\n", -signal.SIGINT)
 
 
 @pytest.mark.crossed

@@ -209,8 +209,18 @@ if __name__ == '__main__':
 """
 
 
-@pytest.mark.parametrize("way", ["relative", "link", "zipapp", "module"])
-def test_the_launcher_is_in_no_recording(lab, way):
+LAUNCHERS = {
+    "relative": ["../bin/seismo"],
+    "link": ["../bin/link"],
+    "zipapp": ["../bin/seismo.pyz"],
+    "module": ["-m", "seismo"],
+}
+
+
+@pytest.mark.crossed  # each way says by itself where its file is; all verbs ask the same function of it
+@pytest.mark.parametrize("way", LAUNCHERS)
+@pytest.mark.parametrize("name", ["profile all", *(name for name in VERBS if name not in ("profile all", "watch"))])
+def test_the_launcher_is_in_no_recording(lab, name, way):
     """Neither its lines nor the call of sys.exit by which it ends; the program's own call of that is."""
     import zipfile
 
@@ -219,27 +229,17 @@ def test_the_launcher_is_in_no_recording(lab, way):
     with zipfile.ZipFile(lab.folder / "bin/seismo.pyz", "w") as archive:
         archive.writestr("__main__.py", LAUNCHER)
     lab.write("work/a.py", "import sys\nprint(1)\nif len(sys.argv) > 1: sys.exit(0)\n")
-    command = {"relative": ["../bin/seismo"], "link": ["../bin/link"], "zipapp": ["../bin/seismo.pyz"]}.get(
-        way, ["-m", "seismo"]
-    )
-    recording = lab.folder / "work/r.seismo"
-    for name, words in VERBS.items():
-        if way != "relative" and name != "profile all":
-            continue  # each way says by itself where its file is; all verbs ask the same function of it
-        for args in ([], ["exit"]) if name == "profile all" else ([],):
-            ended = lab.run([*command, *words, "a.py", *args], cwd=lab.folder / "work")
-            assert (ended.out, ended.err, ended.status) == ("1\n", "", 0)
-            if name == "watch":
-                continue
-            opened = lab.open(recording)
-            files = {Path(row.file).name for row in opened.functions if row.file and not row.file.startswith("<")}
-            assert files <= {"a.py"} or name == "objects", name
-            ours = [row.file for row in opened.functions if "seismo" in row.file and "a.py" not in row.file]
-            assert not ours, name
-            calls = {row.qualname: row.calls for row in opened.functions if row.kind}
-            if name == "profile all":
-                assert calls.get("exit", 0) == len(args)
-                assert calls["print"] == 1
+    for args in ([], ["exit"]) if name == "profile all" else ([],):
+        ended = lab.run([*LAUNCHERS[way], *VERBS[name], "a.py", *args], cwd=lab.folder / "work")
+        assert (ended.out, ended.err, ended.status) == ("1\n", "", 0)
+        opened = lab.open(lab.folder / "work/r.seismo")
+        files = {Path(row.file).name for row in opened.functions if row.file and not row.file.startswith("<")}
+        assert files <= {"a.py"} or name == "objects"
+        assert not [row.file for row in opened.functions if "seismo" in row.file and "a.py" not in row.file]
+        calls = {row.qualname: row.calls for row in opened.functions if row.kind}
+        if name == "profile all":
+            assert calls.get("exit", 0) == len(args)
+            assert calls["print"] == 1
 
 
 def test_threads_and_handlers_after_the_end_are_recorded(lab):

@@ -50,7 +50,6 @@ def test_refusal():
         pass
 
 
-pytestmark = []
 possible = pytest.mark.skipif(bool(why_not()), reason=why_not() or "never")
 
 

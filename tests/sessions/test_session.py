@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
-import seismo
-from seismo.errors import UsageError
-
 
 def test_with(run):
     run("""
@@ -16,11 +11,6 @@ with seismo.profile() as p:
 f()
 assert calls(p.recording) == {"g": 2, "f": 3}, calls(p.recording)
 assert "ended" in repr(p)
-""")
-
-
-def test_the_state_so_far(run):
-    run("""
 with seismo.profile() as p:
     f()
     assert calls(p.recording)["f"] == 1
@@ -64,7 +54,7 @@ assert calls(p.recording)["f"] == 1
 """)
 
 
-def test_nested(run):
+def test_nested_and_overlapping(run):
     run("""
 with seismo.profile() as outer:
     f()
@@ -77,11 +67,6 @@ assert calls(outer.recording) == {"f": 3, "g": 1}, calls(outer.recording)
 assert calls(inner.recording) == {"f": 1, "g": 1}, calls(inner.recording)
 assert calls(innermost.recording) == {}, calls(innermost.recording)
 assert all(row.calls for row in inner.recording.functions if row.qualname != "<module>")
-""")
-
-
-def test_overlapping(run):
-    run("""
 a, b = seismo.profile(), seismo.profile()
 a.__enter__(); f(); b.__enter__(); f(); a.__exit__(None, None, None); f(); b.__exit__(None, None, None); f()
 assert calls(a.recording)["f"] == 2
@@ -108,7 +93,7 @@ assert len(whole.recording.threads) == 5
 """)
 
 
-def test_conflicting_settings(run):
+def test_conflicting_and_bad_settings(run):
     run("""
 with seismo.profile(c_functions="none"):
     with seismo.profile() as p: f()
@@ -122,12 +107,8 @@ with seismo.profile(c_functions="none"):
     f()
 with seismo.profile(c_functions="all") as p: f()
 assert calls(p.recording)["f"] == 1
-""")
-
-
-def test_bad_settings(run):
-    run("""
-for settings in ({"c_functions": "some"}, {"clock": 3}, {"timing": "never"}, {"source": "tea"}, {"max_paths": 0}):
+for settings in ({"c_functions": "some"}, {"clock": 3}, {"timing": "never"}, {"source": "tea"}, {"max_paths": 0},
+                 {"timing": "none", "clock": "monotonic"}):
     try: seismo.profile(**settings)
     except seismo.SeismoError as error: assert next(iter(settings)) in error.what
     else: assert False, settings
@@ -333,37 +314,17 @@ assert len(p.recording.processes) == 1
 """)
 
 
-FRESH = """
+def test_importing_costs_nothing_and_recording_little(run):
+    """Recording must not bring heavy modules into the program."""
+    run("""
 import subprocess
 def modules(code):
     "The modules that the code brings into a fresh interpreter."
     home = os.path.dirname(os.path.dirname(seismo.__file__))
     code = f"import sys; sys.path[:0] = [{home!r}]; old = set(sys.modules)\\n{code}\\nprint(*set(sys.modules) - old)"
     return subprocess.check_output([sys.executable, "-I", "-S", "-c", code], text=True).split()
-"""
-
-
-def test_importing_costs_nothing(run):
-    run(
-        FRESH
-        + """
 assert modules("import seismo") == ["seismo"]
-"""
-    )
-
-
-def test_the_recording_path_imports_little(run):
-    """Recording must not bring heavy modules into the program."""
-    run(
-        FRESH
-        + """
 brought = modules("from seismo.sessions.profile import profile\\nwith profile(): pass")
 heavy = {"argparse", "json", "re", "typing", "dataclasses", "rich", "inspect", "collections", "contextlib", "enum"}
 assert not heavy & set(brought), heavy & set(brought)
-"""
-    )
-
-
-def test_counts_alone_read_no_clock():
-    with pytest.raises(UsageError, match="clock is about times"):
-        seismo.profile(timing="none", clock="monotonic")
+""")

@@ -25,14 +25,16 @@ def fib(n):
     return n if n < 2 else fib(n - 1) + fib(n - 2)
 
 
+MAKE = {
+    "profile": seismo.profile,
+    "lines": lambda: seismo.lines(only="*fib"),
+    "cover": lambda: seismo.cover(include=__file__, rcfile=""),
+    "objects": seismo.objects,
+}
+
+
 def session(kind):
-    make = {
-        "profile": seismo.profile,
-        "lines": lambda: seismo.lines(only="*fib"),
-        "cover": lambda: seismo.cover(include=__file__, rcfile=""),
-        "objects": seismo.objects,
-    }[kind]
-    with make() as one:
+    with MAKE[kind]() as one:
         fib(16)
         kept = [object() for _ in range(9)]
     del kept
@@ -97,11 +99,9 @@ def test_a_notebook_shows_a_table_in_a_fixed_width_font(ended):
     assert "<module>" not in html
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_html_writes_pages(kind, tmp_path):
-    target = tmp_path / ("pages" if kind == "cover" else "page.html")
-    session(kind).html(target)
-    page = target / "index.html" if kind == "cover" else target
+def test_html_writes_pages(ended, tmp_path):
+    ended.html(tmp_path / "page")
+    page = tmp_path / "page/index.html" if ended.name == "cover" else tmp_path / "page"
     assert page.read_text().startswith("<!DOCTYPE html>")
 
 
@@ -142,7 +142,7 @@ def test_save_in_a_format_of_something_else(tmp_path):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_nothing_is_recorded_yet(kind):
-    one = {"profile": seismo.profile, "lines": seismo.lines, "cover": seismo.cover, "objects": seismo.objects}[kind]()
+    one = MAKE[kind]()
     for show in (one.print, one.report, one._repr_html_):
         with pytest.raises(seismo.SeismoError, match="nothing is recorded yet"):
             show()
@@ -161,8 +161,8 @@ def test_bad_words():
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_is_shown_meanwhile_is_not_recorded(kind):
-    make = {"profile": seismo.profile, "lines": seismo.lines, "objects": seismo.objects}
-    with make.get(kind, lambda: seismo.cover(rcfile=""))() as one:
+    everything = {"lines": seismo.lines, "cover": lambda: seismo.cover(rcfile="")}
+    with (MAKE | everything)[kind]() as one:
         fib(3)
         one.print(io.StringIO())
         one.report(io.StringIO())

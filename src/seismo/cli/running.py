@@ -26,22 +26,22 @@ def run(program: Program, begin: Callable[[], None], ended: Callable[[str], None
     from seismo import _core
     from seismo.process import run_program as run
 
-    failure: list[SeismoError] = []
+    failure: SeismoError | None = None
     began = False
 
     def first() -> None:
-        nonlocal began
+        nonlocal began, failure
         try:
             begin()
         except SeismoError as error:
-            failure.append(error)
+            failure = error
             raise
         began = True
 
     try:
         run.run(program, first, ended)
     except SeismoError as error:
-        if failure and error is failure[0]:
+        if error is failure:
             sys.excepthook = sys.__excepthook__
             give_up()
             return failed(error)

@@ -101,10 +101,6 @@ def _folder(path: str) -> list[str]:
     return sorted("".join(f"[{c}]" if c in "*?[" else c for c in name.rstrip("/")) + "/*" for name in names)
 
 
-def _file(path: str) -> list[str]:
-    return [glob.removesuffix("/*") for glob in _folder(path)]
-
-
 def expression(settings: dict[str, object]) -> str:
     """Return the expression for the functions to record, from the settings of a process."""
     from seismo.expression.lexer import quoted
@@ -126,7 +122,9 @@ def expression(settings: dict[str, object]) -> str:
         inside = [*folders, *(path for name in packages for path in places_of(name))]
         among = [path for path in inside if _is_below(path, installed_folders())]
         if installed:
-            allowed = [glob for path in among for glob in (_folder(path) if os.path.isdir(path) else _file(path))]
+            allowed = [
+                glob if os.path.isdir(path) else glob.removesuffix("/*") for path in among for glob in _folder(path)
+            ]
             terms.append(f"not {file(installed)}" if not allowed else f"(not {file(installed)} or {file(allowed)})")
     elif listed(settings, "include"):
         terms.append(file([glob for pattern in listed(settings, "include") for glob in globs(pattern)[0]]))
@@ -162,13 +160,11 @@ def installed_folders() -> list[str]:
 
 
 def _in_environment(path: str) -> bool:
-    while True:
-        above = os.path.dirname(path)
-        if above == path:
-            return False
+    while path != (above := os.path.dirname(path)):
         path = above
         if os.path.exists(f"{path}/pyvenv.cfg"):
             return True
+    return False
 
 
 def _is_below(path: str, folders: Iterable[str]) -> bool:
@@ -359,9 +355,7 @@ class CoverageRecorder(engine.Recorder):
     """The recorder of coverage."""
 
     users = users
-
-    def __init__(self, name: str = recording_kinds.COVERAGE) -> None:
-        super().__init__(name)
+    name = recording_kinds.COVERAGE
 
     def begin(self, settings: dict[str, object], fd: int) -> None:
         """Start the recorder."""

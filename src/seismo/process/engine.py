@@ -259,10 +259,11 @@ class Recorder:
 
     users = users
     at_end: tuple[str, ...] = ()
+    name = recording_kinds.CALLS
 
-    def __init__(self, name: str = recording_kinds.CALLS, hide: Iterable[str] = ()) -> None:
-        """Set the recorder's name. hide: as start() takes it."""
-        self.name = name
+    def __init__(self, name: str = "", hide: Iterable[str] = ()) -> None:
+        """Set the recorder's name if it is not the usual one. hide: as start() takes it."""
+        self.name = name or self.name
         self._hide = tuple(hide)
 
     def start(self, settings: dict[str, object], fd: int, forked: Callable[[], None]) -> None:

@@ -80,9 +80,7 @@ class Inside:
         """Count one less for this thread, or for another one if it has none. Return True if none are left."""
         if not self._threads:
             return False  # a coroutine ends in a forked child that lacks the thread in which it began
-        thread = next((known for known in (get_ident(), self.NOBODY) if known in self._threads), None)
-        if thread is None:
-            thread = next(iter(self._threads))
+        thread = next(known for known in (get_ident(), self.NOBODY, *self._threads) if known in self._threads)
         self._threads[thread] -= 1
         if not self._threads[thread]:
             del self._threads[thread]

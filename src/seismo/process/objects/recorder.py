@@ -43,12 +43,10 @@ class ObjectRecorder(engine.Recorder):
     Two settings are its own: holders (how many sites to search) and leaks (search those of spans).
     """
 
+    name = recording_kinds.OBJECTS
     at_end = ("holders", "leaks")
-
-    def __init__(self, name: str = recording_kinds.OBJECTS) -> None:
-        super().__init__(name)
-        self._holders = 0
-        self._leaks = False
+    _holders = 0
+    _leaks = False
 
     def start(self, settings: dict[str, object], fd: int, forked: Callable[[], None]) -> None:
         """Start the engine."""
