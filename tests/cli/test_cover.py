@@ -83,6 +83,9 @@ def test_source_finds_what_never_ran(lab):
     assert lab.lines() == everything
     assert "root of all" in lab.run("cover", "--source", "/", "main.py").stderr
     assert "no code of this source" not in lab.cover("--source", "app.core,main", "-m", "main").stderr
+    lab.write("app/__main__.py", "from app.core import work\nwork(1)\n")
+    lab.cover("--source", "app", "-m", "app")
+    assert (lab.lines()["app/__main__.py"], lab.lines()["app/core.py"]) == ([1, 2], [1, 2, 4, 7])
     done = lab.cover("--source", "typo", "--fail-under", "1", "main.py", status=1)  # 100 % of nothing is not enough
     assert "problem: typo: no code of this source ran" in done.stderr
 
@@ -146,6 +149,7 @@ def test_recordings_of_several_kinds_together(lab):
     lab.cover("--branch", "main.py")
     os.rename(lab.folder / "r.seismo", lab.folder / "one.seismo")
     lab.cover("--counts", "main.py")
+    assert "recorder cover\n" in lab.run("info", "r.seismo").stdout
     assert lab.run("merge", "-o", "all.seismo", "one.seismo", "r.seismo").returncode == 0
     said = " ".join(lab.run("report", "all.seismo").stdout.split())
     assert "measured whether each line ran, and which branches were taken" in said
@@ -201,13 +205,6 @@ def test_forks_and_ends_without_atexit(lab):
     assert len(seismo.open(lab.folder / "r.seismo").processes) == 4  # with what it becomes by exec
 
 
-def test_the_main_module_of_a_package(lab):
-    lab.write("app/__main__.py", "from app.core import work\nwork(1)\n")
-    lab.cover("--source", "app", "-m", "app")
-    assert lab.lines()["app/__main__.py"] == [1, 2]
-    assert lab.lines()["app/core.py"] == [1, 2, 4, 7]
-
-
 def test_what_changed_since(lab):
     lab.write("main.py", "from app.core import work\nwork(1)\n")
     commit(lab.folder)
@@ -223,20 +220,6 @@ def test_what_changed_since(lab):
     assert lab.run("report", "r.seismo", "--changed-since", "HEAD", "--fail-under", "50").returncode == 0
     done = lab.run("report", "r.seismo", "--changed-since", "nosuch")
     assert (done.returncode, "git knows no revision" in done.stderr) == (2, True)
-
-
-def test_reports_of_other_kinds_and_options_of_other_kinds(lab):
-    lab.write("main.py", "import app.core\n")
-    lab.cover("-q", "main.py")
-    assert "--tree applies to recordings of calls only" in lab.run("report", "r.seismo", "--tree").stderr
-    lab.run("profile", "-q", "-o", "p.seismo", "main.py")
-    assert (
-        "--show-missing applies to recordings of coverage only"
-        in lab.run("report", "p.seismo", "--show-missing").stderr
-    )
-    done = lab.run("merge", "-o", "m.seismo", "r.seismo", "p.seismo")
-    assert (done.returncode, "cannot be merged" in done.stderr) == (2, True)
-    assert "recorder cover\n" in lab.run("info", "r.seismo").stdout
 
 
 def test_start_loads_little(lab):

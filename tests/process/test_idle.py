@@ -41,7 +41,7 @@ INTERVAL = 0.05  # seconds
 PATIENCE = 30  # seconds: hundreds of intervals, on a busy machine
 
 WORK = """
-import os, subprocess, sys, threading, time
+import os, sys, threading, time
 def leaf(i): return [i]
 def burst(n):
     for i in range(n):
@@ -158,43 +158,8 @@ threading.Event().wait()
 """
 
 
-@pytest.mark.parametrize("way", ways("cover"))
-def test_threads_that_all_wait_in_c(start, tmp_path, way):
-    says_done(start(WAYS[way], THREADS))
-    until(tmp_path / "r.seismo", lambda recording: leaves(recording) == 2000)
-
-
-FORK = """
-if os.fork() == 0:
-    burst(700)
-    done()
-    for_ever()
-burst(300)
-os.waitpid(-1, 0)
-"""
-SPAWN = """
-if len(sys.argv) > 1:
-    burst(700)
-    done()
-    for_ever()
-else:
-    burst(300)
-    subprocess.run([sys.executable, __file__, "child"])
-"""
-
-
-@pytest.mark.crossed
-@pytest.mark.parametrize("way", ways("cover", "paths"))
-@pytest.mark.parametrize("program", [FORK, SPAWN], ids=["forked", "spawned"])
-def test_children_that_wait(start, tmp_path, program, way):
-    says_done(start([*WAYS[way], "--children"], program))
-    until(tmp_path / "r.seismo", lambda recording: leaves(recording) == 300)
-    until(tmp_path / "r.seismo.parts", lambda recording: leaves(recording) == 700)
-
-
 FORK_BESIDE = """
 def work():
-    global forked
     if os.fork() == 0:
         os._exit(0)
     os.waitpid(-1, 0)
@@ -206,13 +171,24 @@ threading.Event().wait()
 """
 
 
+@pytest.mark.crossed
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 @pytest.mark.parametrize("way", ways("cover"))
-def test_after_a_fork_of_a_thread_whose_main_thread_waits(start, tmp_path, way):
-    says_done(start(WAYS[way], FORK_BESIDE))
-    until(tmp_path / "r.seismo", lambda recording: leaves(recording) == 400)
+@pytest.mark.parametrize("threads", ["all wait", "one forks"])
+def test_threads_while_the_main_one_waits_in_c(start, tmp_path, threads, way):
+    program, count = {"all wait": (THREADS, 2000), "one forks": (FORK_BESIDE, 400)}[threads]
+    says_done(start(WAYS[way], program))
+    until(tmp_path / "r.seismo", lambda recording: leaves(recording) == count)
 
 
+FORK = """
+if os.fork() == 0:
+    burst(700)
+    done()
+    for_ever()
+burst(300)
+os.waitpid(-1, 0)
+"""
 POOLED = """
 import multiprocessing
 def child():
@@ -225,11 +201,14 @@ if __name__ == "__main__":
     process.start()
     process.join()
 """
+FAMILIES = {"forked": FORK, **{method: POOLED.format(method) for method in ("fork", "forkserver", "spawn")}}
 
 
-@pytest.mark.parametrize("method", ["fork", "forkserver", "spawn"])
-def test_children_of_multiprocessing_that_wait(start, tmp_path, method):
-    says_done(start(["profile", "--children"], POOLED.format(method)))
+@pytest.mark.crossed
+@pytest.mark.parametrize("way", ways("cover", "paths"))
+@pytest.mark.parametrize("family", FAMILIES)
+def test_children_that_wait(start, tmp_path, family, way):
+    says_done(start([*WAYS[way], "--children"], FAMILIES[family]))
     until(tmp_path / "r.seismo", lambda recording: leaves(recording) == 300)
     until(tmp_path / "r.seismo.parts", lambda recording: leaves(recording) == 700)
 

@@ -55,11 +55,7 @@ class CheckRun:
     def run(self) -> int:
         """Run the check, write the results and return the exit status."""
         against = self.given.get("against")
-        if (
-            against is not None
-            and not os.path.isfile(against)
-            and revision_checkout.is_revision(self.new.folder, against)
-        ):
+        if against and not os.path.isfile(against) and revision_checkout.is_revision(self.new.folder, against):
             if self.given.get("update"):
                 raise UsageError("--update writes a file, and --against names a revision of git", against)
             outcome = self._with_revision(against)
@@ -88,7 +84,8 @@ class CheckRun:
             if self.sizes is not None:
                 self._grow(outcome, old)
             if self._timed:
-                outcome.times = compared(self._sized(old), self._sized(self.new), self._time_limit, self._note)
+                limit = float(self.given.get("time_limit", TIME_LIMIT)) / 100
+                outcome.times = compared(self._sized(old), self._sized(self.new), limit, self._note)
         return outcome
 
     def _about_build(self, error: CheckError) -> None:
@@ -152,13 +149,9 @@ class CheckRun:
         return of_other_versions(old.stamp, new.stamp if new is not None else here, path, "tolerate" in self.given)
 
     def _compared(self, old: CountedRuns | Measurement, new: CountedRuns, outcome: Outcome) -> Outcome:
-        relative = self.given.get("tolerate", 0) / 100
-        # Counts that become the new baseline need no confirming run.
-        outcome.explain(
-            compared_and_confirmed(
-                old, new, self.limits, Bands(relative=relative), confirm=not self.given.get("update")
-            )
-        )
+        bands = Bands(relative=self.given.get("tolerate", 0) / 100)
+        confirm = not self.given.get("update")  # counts that become the new baseline need no confirming run
+        outcome.explain(compared_and_confirmed(old, new, self.limits, bands, confirm=confirm))
         return outcome
 
     # ---- what is measured ----
@@ -192,10 +185,6 @@ class CheckRun:
     @property
     def _timed(self) -> bool:
         return "time" in self.given or "time_limit" in self.given
-
-    @property
-    def _time_limit(self) -> float:
-        return float(self.given.get("time_limit", TIME_LIMIT)) / 100
 
     # ---- what is shown ----
 

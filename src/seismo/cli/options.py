@@ -64,11 +64,7 @@ def one_of(name: str, text: str, known: Iterable[str], instead: str = "") -> str
 
 def number(name: str, text: str) -> float:
     """Return a number above 0."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0.0
-    if not 0 < value < 1e12:
+    if not 0 < (value := _float(text)) < 1e12:
         _refuse(name, text, "give a number above 0")
     return value
 
@@ -91,13 +87,16 @@ def _digits(text: str) -> int:
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 19 else -1
 
 
+def _float(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return -1.0
+
+
 def percent(name: str, text: str) -> float:
     """Return a percentage; it may have a percent sign."""
-    try:
-        value = float(text.removesuffix("%"))
-    except ValueError:
-        value = -1.0
-    if not 0 <= value <= 100:
+    if not 0 <= (value := _float(text.removesuffix("%"))) <= 100:
         _refuse(name, text, "give a percentage from 0 to 100")
     return value
 
@@ -111,10 +110,7 @@ def span_ns(name: str, text: str) -> int:
     """Return a time with a unit (10us, 1.5ms, 2s) in ns, above 0."""
     digits = text.rstrip("nuµms")
     scale = {"ns": 1, "us": 10**3, "µs": 10**3, "ms": 10**6, "s": 10**9}.get(text[len(digits) :])
-    try:
-        value = float(digits) * (scale or 0)
-    except ValueError:
-        value = 0.0
+    value = _float(digits) * (scale or 0)
     if not 1 <= value < 1e15:
         _refuse(name, text, "give a time such as 10us, 1.5ms or 2s")
     return int(value)

@@ -63,7 +63,7 @@ class SessionResults:
         from seismo.escape import wants_colour
 
         stream = file or sys.stdout
-        coloured = wants_colour(checked(color), _is_terminal(stream))
+        coloured = wants_colour(checked(color), getattr(stream, "isatty", bool)())
         self._kind().summary(self.recording, stream, coloured=coloured)
 
     @shows
@@ -168,10 +168,3 @@ def checked(color: str) -> str:
     if color not in COLOURS:
         raise UsageError(f"color cannot be {color!r}", hint=f"use one of {', '.join(COLOURS)}")
     return color
-
-
-def _is_terminal(stream: TextIO) -> bool:
-    try:
-        return stream.isatty()
-    except (AttributeError, ValueError, OSError):
-        return False

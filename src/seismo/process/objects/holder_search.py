@@ -32,6 +32,7 @@ import gc
 import sys
 from _thread import get_ident
 from time import monotonic
+from types import CellType
 
 from seismo import _core
 from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
@@ -151,13 +152,12 @@ class Search:
                 for holder in referrers:
                     number = id(holder)
                     self._kept[number] = holder
-                    if number not in self._referrers and len(frontier) < FRONTIER and not self._is_root(holder):
+                    if number in self._referrers or number in self._globals or len(frontier) >= FRONTIER:
+                        continue
+                    if not reference_labels.describe(holder)[1]:  # a root needs no holder
                         frontier.add(number)
             if not frontier:
                 return
-
-    def _is_root(self, holder: object) -> bool:
-        return id(holder) in self._globals or reference_labels.describe(holder)[1]
 
     # ---- Ways. ----
 
@@ -206,13 +206,10 @@ class Search:
                     way = reference_labels.ways(owner, {number})[number]
                     if way[0]:
                         return [self._edge(owner, *way)]
-        if reference_labels.is_cell(holder):
-            found = []
-            for parts in behind:
-                for function in self._referrers.get(id(parts), []):
-                    if reference_labels.is_closure(function, parts):
-                        variable = reference_labels.closure_name(function, holder)
-                        found.append(self._edge(function, variable, variable))
+        if type(holder) is CellType:  # behind it is the tuple of a function's cells
+            functions = [function for parts in behind for function in self._referrers.get(id(parts), [])]
+            names = [(function, reference_labels.closure_name(function, holder)) for function in functions]
+            found = [self._edge(function, name, name) for function, name in names if name]
             if found:
                 return found
         return [self._edge(holder, exact, general)]

@@ -302,11 +302,6 @@ _PLACES: dict[type, Any] = {FunctionType: _in_closure, CellType: _in_cell, Frame
 # ---- Intermediate objects. ----
 
 
-def is_cell(holder: object) -> bool:
-    """Return True for the cell of a closure's variable."""
-    return type(holder) is CellType
-
-
 def closure_name(function: object, cell: object) -> str:
     """Return the variable by which a function holds a cell, or "" if it does not."""
     if type(function) is FunctionType:
@@ -315,11 +310,6 @@ def closure_name(function: object, cell: object) -> str:
             if part is cell:
                 return str(name)
     return ""
-
-
-def is_closure(function: object, parts: object) -> bool:
-    """Return True if the tuple is that of the function's cells."""
-    return type(function) is FunctionType and _function_closure(function) is parts
 
 
 def is_own_dict(owner: object, namespace: object) -> bool:
