@@ -74,10 +74,8 @@ def test_other_kinds_renew_themselves_too(verb, words, tmp_path):
 
 def test_what_does_not_go_with_it(seismo, recording):
     for words in (["--format", "json"], ["--html", "x.html"], ["--around", "end"]):
-        done = seismo("report", recording, "--live", *words)
-        assert done.returncode == 2
+        done = seismo("report", recording, "--live", *words, status=2)
         assert f"{words[0]} does not go with --live" in done.stderr
-    done = seismo("report", recording, "--live")
-    assert done.returncode == 0
+    done = seismo("report", recording, "--live", status=0)
     assert "since the start" in done.stdout
     assert "the program has ended" in done.stderr

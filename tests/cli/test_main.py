@@ -18,8 +18,7 @@ READERS = ["report", "info", "export", "merge", "diff"]
 
 @pytest.mark.parametrize("words", [[], ["--help"], ["-h"], ["help"]])
 def test_help_lists_the_verbs(seismo, words):
-    done = seismo(*words)
-    assert done.returncode == 0
+    done = seismo(*words, status=0)
     assert done.stderr == ""
     assert all(f"\n  {verb} " in done.stdout for verb in VERBS)
     assert max(map(len, done.stdout.splitlines())) <= 80
@@ -28,8 +27,7 @@ def test_help_lists_the_verbs(seismo, words):
 @pytest.mark.parametrize("verb", command.VERBS)
 def test_help_of_a_verb(seismo, verb):
     """Prose is as wide as the terminal; what is indented, such as an example, is not broken."""
-    done = seismo(verb, "--help")
-    assert done.returncode == 0
+    done = seismo(verb, "--help", status=0)
     assert done.stdout.startswith(f"usage: seismo {verb} ")
     assert seismo("help", verb).stdout == done.stdout
     assert verb not in READERS or max(map(len, done.stdout.splitlines())) <= 80
@@ -52,8 +50,7 @@ def test_version(seismo):
     ],
 )
 def test_an_unknown_verb(seismo, word, hint):
-    done = seismo(word)
-    assert done.returncode == 2
+    done = seismo(word, status=2)
     assert done.stdout == ""
     assert done.stderr == f"seismo: there is no verb {word!a}\n        {hint}\n"
 
@@ -70,8 +67,7 @@ def test_a_program_without_a_verb_is_answered_by_its_command(seismo):
     [["report"], ["report", "--sort", "x", "f"], ["report", "--limit", "-1", "f"], ["merge", "f"], ["merge", "f", "g"]],
 )
 def test_usage_errors_are_two(seismo, words):
-    done = seismo(*words)
-    assert done.returncode == 2
+    done = seismo(*words, status=2)
     assert done.stdout == ""
     assert done.stderr.startswith("seismo: ")
     assert len(done.stderr.splitlines()) == 2
@@ -95,8 +91,8 @@ def test_a_full_disk_is_said(seismo, recording):
         for words in (["report", recording], ["info", recording, "--json"], ["--help"]):
             done = seismo(*words, stdout=full)
             assert (done.returncode, done.stderr) == (2, "seismo: no space left on device\n")
-        assert seismo("nothing", stderr=full).returncode == 2
-        assert seismo("report", recording, stderr=full).returncode == 0
+        seismo("nothing", stderr=full, status=2)
+        seismo("report", recording, stderr=full, status=0)
 
 
 @pytest.mark.filterwarnings("ignore:.*preexec_fn.*")
@@ -165,8 +161,7 @@ def test_the_command_itself_imports_nothing_heavy():
     heavy = ["argparse", "rich", "typing", "re", "contextlib", "seismo.model", "seismo._core", "seismo.report"]
     # Without site-packages, whose own start-up may import anything; so the package's folder has to be named.
     home = children.environment()
-    done = children.python("-S", "-c", code, *heavy, env=home)
-    assert done.stdout.split() == []
+    assert children.python("-S", "-c", code, *heavy, env=home).stdout.split() == []
 
 
 def test_a_recording_is_read_without_other_tools_formats(recording):

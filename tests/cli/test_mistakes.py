@@ -105,7 +105,7 @@ def test_words_too_many_and_too_few(seismo, recording):
 
 def test_what_stands_after_two_dashes_is_no_option(seismo, recording, tmp_path):
     recording.rename(tmp_path / "--srot.seismo")
-    assert seismo("info", "--", "--srot.seismo").returncode == 0
+    seismo("info", "--", "--srot.seismo", status=0)
 
 
 def test_every_word_that_cprofile_sorts_by(seismo, recording):
@@ -155,8 +155,8 @@ def test_a_recording_cannot_be_named_like_a_page_or_an_export(capsys, monkeypatc
 def test_the_two_commands_that_are_named_instead_work(seismo, tmp_path):
     refused = seismo("profile", "-o", "a b.pstats", "-c", "pass")
     option, made, *_ = words = shlex.split(refused.stderr.splitlines()[-1].replace(",", " , "))
-    assert seismo("profile", "-q", option, made, "-c", "pass").returncode == 0
-    assert seismo(*words[words.index("seismo") + 1 :]).returncode == 0
+    seismo("profile", "-q", option, made, "-c", "pass", status=0)
+    seismo(*words[words.index("seismo") + 1 :], status=0)
     assert pstats.Stats(str(tmp_path / "a b.pstats")).total_calls >= 1
     assert seismo("profile", "-q", "-o", "a.name", "-c", "pass").stderr == ""
 
@@ -165,7 +165,7 @@ def test_a_trace_in_json_without_a_timeline_says_how_to_get_one(seismo, traced, 
     traced("len('')")
     done = seismo("export", "t.seismo", "-o", "t.json", status=0)
     (said,) = done.stderr.splitlines()
-    assert seismo(*shlex.split(said.rpartition(": seismo ")[2])).returncode == 0
+    seismo(*shlex.split(said.rpartition(": seismo ")[2]), status=0)
     assert "traceEvents" in (tmp_path / "t.trace.json").read_text()
     assert seismo("export", "t.seismo", "-f", "json", "-o", "other.json", status=0).stderr == ""
 

@@ -84,8 +84,7 @@ def test_a_file_that_may_not_be_read(seismo, recording):
 def test_a_cut_recording_is_shown_with_its_loss(seismo, recording, tmp_path):
     content = recording.read_bytes()
     (tmp_path / "cut.seismo").write_bytes(content[: len(content) - 40])
-    done = seismo("report", "cut.seismo")
-    assert done.returncode == 0
+    done = seismo("report", "cut.seismo", status=0)
     assert "lost      nothing" not in done.stdout
     assert "\nlost      " in done.stdout
 
@@ -103,8 +102,7 @@ def test_numbers_that_cannot_be_true(seismo, tmp_path):
 
 
 def test_no_such_function_thread_or_column(seismo, recording):
-    done = seismo("report", recording, "--callers", "worked")
-    assert done.returncode == 2
+    done = seismo("report", recording, "--callers", "worked", status=2)
     assert done.stderr.splitlines()[0] == "seismo: no function of the recording is named 'worked'"
     assert "close to it: work" in done.stderr
     assert "there are: 0 MainThread" in seismo("report", recording, "--thread", "Other").stderr
@@ -191,23 +189,20 @@ def test_merge_that_cannot_be_written(seismo, recording, tmp_path):
     assert failed(
         seismo("merge", "-o", tmp_path, recording), "the output is a folder", str(tmp_path), "name a file: -o OUT"
     )
-    done = seismo("merge", "-o", "all.seismo", recording, "missing.seismo")
-    assert "there is no such file" in done.stderr
+    assert "there is no such file" in seismo("merge", "-o", "all.seismo", recording, "missing.seismo").stderr
     assert not (tmp_path / "all.seismo").exists()
 
 
 def test_export(seismo, recording, tmp_path):
-    assert seismo("export", recording, "-o", "app.pstats").returncode == 0
+    seismo("export", recording, "-o", "app.pstats", status=0)
     assert pstats.Stats(str(tmp_path / "app.pstats")).total_calls == 1011
-    done = seismo("export", recording, "-f", "json")
-    assert "functions" in json.loads(done.stdout)
-    assert seismo("export", recording, "-f", "json", "-o", "out.data").returncode == 0
+    assert "functions" in json.loads(seismo("export", recording, "-f", "json").stdout)
+    seismo("export", recording, "-f", "json", "-o", "out.data", status=0)
     assert json.loads((tmp_path / "out.data").read_text())["functions"]
 
 
 def test_export_lists_the_formats(seismo):
-    done = seismo("export", "--list")
-    assert done.returncode == 0
+    done = seismo("export", "--list", status=0)
     for name in ("pstats", "callgrind", "collapsed", "speedscope", "pprof", "json"):
         assert f"\n{name}" in "\n" + done.stdout
     assert max(map(len, done.stdout.splitlines())) <= 80
@@ -221,8 +216,7 @@ def test_export_errors(seismo, recording, tmp_path):
         assert "pstats" in done.stderr, "what there is, is named"
         assert ("cobertura" in done.stderr) == (words[0] == "-f"), "of the formats that hold this recording"
         assert "Traceback" not in done.stderr
-    done = seismo("export", recording, "-o", "no/such/dir.json")
-    assert done.returncode == 2
+    done = seismo("export", recording, "-o", "no/such/dir.json", status=2)
     assert "no/such/dir.json\n        there is no folder no/such: create it, or name another file" in done.stderr
     assert not list(tmp_path.glob("*.part"))
 
@@ -232,7 +226,7 @@ def test_other_tools_files_are_read(seismo, recording, tmp_path):
     done = seismo("report", "app.pstats")
     assert (done.returncode, done.stderr) == (0, "")
     assert "__main__:work" in done.stdout or "work" in done.stdout
-    assert seismo("diff", "app.pstats", recording).returncode == 0
+    seismo("diff", "app.pstats", recording, status=0)
 
 
 def test_a_file_that_only_its_name_makes_another_tools_says_so(seismo, tmp_path):

@@ -85,8 +85,7 @@ def test_no_summary_on_a_closed_stderr(lab, how):
 
 def test_summary_goes_to_the_stderr_of_the_start(lab):
     lab.write("x.py", "import os\nfd = os.open('log', os.O_CREAT | os.O_WRONLY)\nos.dup2(fd, 2)\n")
-    ended = lab.profiled("x.py", quiet=False)
-    assert "seismo report" in ended.err
+    assert "seismo report" in lab.profiled("x.py", quiet=False).err
     assert (lab.folder / "log").read_text() == ""
 
 

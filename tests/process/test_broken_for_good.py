@@ -52,8 +52,7 @@ def test_the_end_is_as_always(tmp_path, verb, name):
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_with_children(tmp_path, verb):
-    recording = run(tmp_path, verb, "all but raising", True, "--children")
-    assert len(recording.processes) == 2
+    assert len(run(tmp_path, verb, "all but raising", True, "--children").processes) == 2
 
 
 SESSION = """

@@ -81,8 +81,7 @@ def family(lab):
 
 
 def test_all_processes_in_one_file(family):
-    bare = family.same("family.py", take=("--children",))
-    assert bare.status == 4
+    assert family.same("family.py", take=("--children",)).status == 4
     calls = family.calls()
     assert calls["leaf"] == LEAVES
     assert calls["work"] == WORK

@@ -50,8 +50,7 @@ def test_a_watch(tmp_path):
 def test_a_shells_loop_ends(tmp_path):
     (tmp_path / "app.py").write_text("import os, signal\nprint('RAN', flush=True)\nos.killpg(0, signal.SIGINT)\n")
     loop = 'for i in 1 2 3; do "$0" -m seismo profile -o r.seismo app.py; done; echo AFTER'
-    done = children.run(["bash", "-c", loop, sys.executable], cwd=tmp_path)
-    assert done.stdout == "RAN\n"
+    assert children.run(["bash", "-c", loop, sys.executable], cwd=tmp_path).stdout == "RAN\n"
 
 
 @pytest.mark.parametrize("line", ["", "import atexit; atexit.register(eval, '0')\n", "import sys; sys.exit(3)\n"])

@@ -140,8 +140,7 @@ WORK = "def work(): pass\nwork()\n"
 )
 def test_whatever_the_program_does_to_it(tmp_path, what):
     program = f"import os; path = 'a.seismo'\nos.{what}\n{WORK}"
-    done = seismo("profile", "-o", "a.seismo", "-c", program, cwd=tmp_path)
-    assert "incomplete" not in done.stderr
+    assert "incomplete" not in seismo("profile", "-o", "a.seismo", "-c", program, cwd=tmp_path).stderr
     recording = read(tmp_path / "a.seismo")
     assert recording.problems == []
     assert "work" in list(recording.functions["qualname"])

@@ -133,8 +133,7 @@ def test_c_functions_that_are_left_out_may_be_switched_off(program):
 
 def test_c_functions_alone(program):
     """Who asks for nothing but C functions gets them, also where they are left out by default."""
-    found = recorded(program, 'c_call and function("sorted")', c_functions=None)
-    assert found == {("sorted",): 1}
+    assert recorded(program, 'c_call and function("sorted")', c_functions=None) == {("sorted",): 1}
 
 
 def test_a_decorated_function_and_an_expression(program):
@@ -183,8 +182,7 @@ def test_the_commands(tmp_path):
     (tmp_path / "shop.py").write_text(text)
     where = 'function("save", "leaf")'
     words = ["profile", "--children", "-o", "r.seismo", "--where", where, "shop.py"]
-    said = seismo_command(*words, folder=tmp_path)
-    assert f"filter: only functions where {where}" in said
+    assert f"filter: only functions where {where}" in seismo_command(*words, folder=tmp_path)
     recording = seismo.open(tmp_path / "r.seismo")
     assert {row.qualname: row.calls for row in recording.functions} == {"Order.save": 20, "leaf": 206}  # the child, too
     report = seismo_command("report", "r.seismo", folder=tmp_path)
