@@ -16,7 +16,7 @@ import sys
 
 from seismo import recording_kinds
 from seismo.cli.options import CHILDREN, COLOR, FLUSH, OUTPUT, OVERWRITE, QUIET, of_a_program, settings
-from seismo.cli.running import current_folder, is_terminal, run, shown_path, stderr_is_open
+from seismo.cli.running import current_folder, run, shown_path, stderr_is_open
 from seismo.cli.verb import Verb
 from seismo.errors import RecordingError, SeismoError
 from seismo.escape import wants_colour
@@ -138,7 +138,7 @@ class RecordedRun:
 
         self.program, self.summary, self.always = program, summary, always
         self.folder = current_folder()
-        self.coloured = wants_colour(given.get("color", "auto"), is_terminal(2))
+        self.coloured = wants_colour(given.get("color", "auto"), os.isatty(2))
         children.abandon()
         verb.check(program)
         output = Output(given.get("output") or f"{program.name}-{os.getpid()}{SUFFIX}", force="force" in given)

@@ -68,14 +68,6 @@ def stderr_is_open() -> bool:
         return False
 
 
-def is_terminal(fd: int) -> bool:
-    """Return True if the descriptor is a terminal."""
-    try:
-        return os.isatty(fd)
-    except OSError:
-        return False
-
-
 def current_folder() -> str:
     """Return the current folder, or "" if it was removed. Call it before the program runs, which may change it."""
     try:

@@ -18,7 +18,7 @@ import os
 import sys
 
 from seismo.cli.options import COLOR, FORCE, Option, whole
-from seismo.cli.running import current_folder, is_terminal, run, shown_path, stderr_is_open
+from seismo.cli.running import current_folder, run, shown_path, stderr_is_open
 from seismo.cli.verb import Verb
 from seismo.errors import SeismoError, UsageError
 from seismo.escape import printable, wants_colour
@@ -111,7 +111,7 @@ class _Run:
         self.action = _Late() if self.call else None
         color = given.get("color", "auto")
         if not output:
-            color = "always" if wants_colour(color, is_terminal(2)) else "never"
+            color = "always" if wants_colour(color, os.isatty(2)) else "never"
         self.watch = Watch(
             EventSelection(
                 given["before"],

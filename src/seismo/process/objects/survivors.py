@@ -11,6 +11,7 @@ import os
 import sys
 
 from seismo import _core
+from seismo.escape import printable
 from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.process import engine
 
@@ -48,8 +49,6 @@ class SurvivorRow:
     at_least: True if the objects have other memory, or a size that is known only at their death. sites: numbers of the
     recorder.
     """
-
-    __slots__ = ("at_least", "bytes", "count", "file", "function", "line", "path", "sites", "type")
 
     def __init__(self, type_: str, function: str, file: str, line: int, path: tuple[str, ...]) -> None:
         self.type, self.function, self.file, self.line, self.path = type_, function, file, line, path
@@ -112,7 +111,7 @@ class Survivors:
         rest = self.rows[_SHOWN:]
         if rest:
             lines.append(f"{about}{sum(row.count for row in rest):,} more of {len(rest)} types and lines")
-        return _printable("\n".join(lines)) + "\n"
+        return "\n".join(map(printable, lines)) + "\n"
 
     def holders(self, limit: int = 5) -> list[Tree]:
         """Return the holders of the first `limit` rows, found now for a sample of each. str() of one draws it.
@@ -130,8 +129,6 @@ class Holder:
     of the examined objects are held this way. root: True for a variable of the program or the like. note: the reason
     why the search ended here.
     """
-
-    __slots__ = ("by", "count", "held_by", "holder", "note", "root")
 
     def __init__(self, holder: str, by: str, count: int, flags: int) -> None:
         self.holder, self.by, self.count = holder, by, count
@@ -159,7 +156,7 @@ class Tree:
         if not self.asked:
             lines.append("  not found: they died meanwhile, or the collector does not know who holds them")
         self._draw(lines, self.held_by, "  ")
-        return _printable("\n".join(lines)) + "\n"
+        return "\n".join(map(printable, lines)) + "\n"
 
     def _draw(self, lines: list[str], holders: list[Holder], indent: str) -> None:
         for holder in holders:
@@ -172,12 +169,6 @@ class Tree:
                 words += f"  ({holder.note})"
             lines.append(indent + words)
             self._draw(lines, holder.held_by, indent + "  ")
-
-
-def _printable(text: str) -> str:
-    from seismo.escape import printable
-
-    return "\n".join(map(printable, text.split("\n")))
 
 
 # ---- Rows. ----
