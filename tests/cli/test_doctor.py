@@ -43,45 +43,41 @@ def test_json(facts):
     assert facts["hooks"]["profile"] == ""
 
 
-def test_who_holds_what(lab):
-    lab.write(
-        "x.py",
+def test_who_holds_what():
+    program = (
         "import sys\ndef tracer(*a): pass\nsys.settrace(tracer)\n"
         "if sys.version_info >= (3, 12): sys.monitoring.use_tool_id(1, 'a coverage tool')\n"
-        "from seismo.cli.main import main\nsys.exit(main(['doctor', '--json']))\n",
+        "from seismo.cli.main import main\nsys.exit(main(['doctor', '--json']))\n"
     )
-    hooks = json.loads(lab.bare("x.py").out)["hooks"]
+    hooks = json.loads(children.printed(program))["hooks"]
     assert hooks["trace"] == "__main__.tracer"
     if sys.version_info >= (3, 12):
         assert hooks["tool_ids"]["1"] == {"reserved_for": "coverage", "holder": "a coverage tool"}
         assert hooks["tool_ids"]["0"]["holder"] == ""
 
 
-def test_slots_of_c_functions(lab):
+def test_slots_of_c_functions():
     """cProfile's function shows its profiler, and so has a name; tracemalloc's is known from its module."""
-    lab.write(
-        "x.py",
+    program = (
         "import json, sys, tracemalloc, _lsprof\nfrom seismo.cli import doctor\nprofiler = _lsprof.Profiler()\n"
         "if sys.version_info < (3, 12): profiler.enable()\ntracemalloc.start()\n"
-        "hooks = doctor.examine()['hooks']\nprofiler.disable()\nprint(json.dumps(hooks))\n",
+        "hooks = doctor.examine()['hooks']\nprofiler.disable()\nprint(json.dumps(hooks))\n"
     )
-    hooks = json.loads(lab.bare("x.py").out)
+    hooks = json.loads(children.printed(program))
     assert hooks["profile"] == ("_lsprof.Profiler" if sys.version_info < (3, 12) else "")
     assert hooks["trace"] == ""
-    if sys.version_info >= (3, 13):
-        assert hooks["references"] == "tracemalloc"
-    else:
-        assert "references" not in hooks
+    assert hooks.get("references") == ("tracemalloc" if sys.version_info >= (3, 13) else None)
+    if sys.version_info >= (3, 13, 3):
+        assert hooks["objects"] == "would share the reference tracer with tracemalloc"
 
 
-def test_seismos_own_hooks(lab):
-    lab.write(
-        "x.py",
+def test_seismos_own_hooks():
+    program = (
         "import json, sys\nimport seismo.hooks\nfrom seismo.cli import doctor\n"
         "with seismo.hooks.set_profile(lambda *args: None, threads='all', where='module(\"no.such\")'):\n"
-        "    facts = doctor.examine()\nprint(json.dumps(facts['hooks']))\ndoctor._show(facts)\n",
+        "    facts = doctor.examine()\nprint(json.dumps(facts['hooks']))\ndoctor._show(facts)\n"
     )
-    first, _, text = lab.bare("x.py").out.partition("\n")
+    first, _, text = children.printed(program).partition("\n")
     hooks = json.loads(first)
     assert hooks["seismo"]["tools"] == 1
     assert "1 tool on" in text
@@ -114,13 +110,3 @@ def test_what_objects_would_take(facts):
         assert objects == "would use the reference tracer"
     else:
         assert objects.startswith("cannot run: reference tracing needs Python 3.13.3 or newer")
-
-
-@pytest.mark.skipif(sys.version_info < (3, 13, 3), reason="reference tracing needs Python 3.13.3")
-def test_objects_beside_tracemalloc(lab):
-    lab.write(
-        "x.py",
-        "import tracemalloc\nfrom seismo.cli import doctor\ntracemalloc.start()\n"
-        "print(doctor.examine()['hooks']['objects'])\n",
-    )
-    assert lab.bare("x.py").out == "would share the reference tracer with tracemalloc\n"

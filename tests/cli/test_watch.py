@@ -49,15 +49,8 @@ def folder(tmp_path_factory):
 
 
 def run(folder, *words, stdin=""):
-    return children.seismo(
-        "watch",
-        *words,
-        cwd=folder,
-        env=children.environment(PYTHONIOENCODING="utf-8"),
-        input=stdin,
-        encoding="utf-8",
-        status=None,
-    )
+    environment = children.environment(PYTHONIOENCODING="utf-8")
+    return children.seismo("watch", *words, cwd=folder, env=environment, input=stdin, encoding="utf-8", status=None)
 
 
 def test_it_shows_what_matches_and_the_program_runs_as_bare(folder):

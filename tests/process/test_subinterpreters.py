@@ -8,19 +8,32 @@ import pytest
 
 import seismo
 
-pytestmark = pytest.mark.skipif(
-    sys.version_info < (3, 14),
-    reason="other interpreters are recorded from 3.14 on",
-)
+pytestmark = pytest.mark.skipif(sys.version_info < (3, 14), reason="other interpreters are recorded from 3.14 on")
 
 FREES = getattr(sys, "_is_gil_enabled", lambda: True)()  # the memory of interpreters that have ended
 KINDS = ["isolated", "legacy"]  # with a GIL of its own, and with the shared one
 
+LEAF = "def leaf(): pass\nfor _ in range(100): leaf()\n"
+RUN = """
+import _interpreters, sys, threading
+def run(code):
+    one = _interpreters.create(sys.argv[1])
+    failed = _interpreters.exec(one, code)
+    assert failed is None, failed
+    _interpreters.destroy(one)
+def begun(count, code, rounds=1):
+    def maker():
+        for _ in range(rounds): run(code)
+    threads = [threading.Thread(target=maker) for _ in range(count)]
+    for thread in threads: thread.start()
+    return threads
+"""
+
 # Threads make interpreters, one after the other. Each runs two threads at the same time, and the main one runs on.
-PROGRAM = """
-import sys, threading
-import _interpreters
-kind, makers, rounds, n = sys.argv[1], *map(int, sys.argv[2:])
+PROGRAM = (
+    RUN
+    + """
+makers, rounds, n = map(int, sys.argv[2:])
 CODE = f'''
 import threading
 def leaf(): pass
@@ -48,29 +61,15 @@ thread.start()
 work()
 thread.join()
 '''
-def run():
-    for _ in range(rounds):
-        one = _interpreters.create(kind)
-        failed = _interpreters.exec(one, CODE)
-        assert failed is None, failed
-        _interpreters.destroy(one)
 def mine(i): pass
-threads = [threading.Thread(target=run) for _ in range(makers)]
-for thread in threads: thread.start()
+threads = begun(makers, CODE, rounds)
 for i in range(n): mine(i)
 for thread in threads: thread.join()
 """
-
-LEAF = "def leaf(): pass\nfor _ in range(100): leaf()\n"
+)
 
 # The second interpreter's tool takes the id of the recorder.
-TAKEN = f"""
-import _interpreters, sys
-def run(code):
-    one = _interpreters.create(sys.argv[1])
-    failed = _interpreters.exec(one, code)
-    assert failed is None, failed
-    _interpreters.destroy(one)
+TAKEN = f"""{RUN}
 LEAF = {LEAF!r}
 TAKE = '''
 import sys
@@ -126,8 +125,10 @@ for one in [old, *made]: _interpreters.destroy(one)
 """
 
 # Coverage, a hook and short recordings begin and end on the main thread while other interpreters run.
-BESIDE = """
-import _interpreters, collections, sys, threading, seismo
+BESIDE = (
+    RUN
+    + """
+import collections, seismo
 from seismo import hooks
 WORK = '''
 def leaf(): pass
@@ -137,33 +138,27 @@ def work():
         if i % 50 == 0: exec("def made(): pass\\\\nmade()", dict())
 work()
 '''
-def run():
-    for _ in range(5):
-        one = _interpreters.create(sys.argv[1])
-        assert _interpreters.exec(one, WORK) is None
-        _interpreters.destroy(one)
 def covered(n):
     return [i for i in range(n)]
 def calls(session):
     found = collections.Counter()
     for row in session.recording.functions: found[row.qualname] += row.calls
     return found
-threads = [threading.Thread(target=run) for _ in range(2)]
 with seismo.profile(c_functions="none") as session:
-    for thread in threads: thread.start()
+    threads = begun(2, WORK, 5)
     while any(thread.is_alive() for thread in threads):
         with seismo.cover():
             hook = hooks.set_profile(lambda *event: None, threads="all")
             covered(10)
             hook.remove()
 print(calls(session)["leaf"], calls(session)["made"], [loss.kind for loss in session.recording.losses])
-threads = [threading.Thread(target=run) for _ in range(2)]
-for thread in threads: thread.start()
+threads = begun(2, WORK, 5)
 while any(thread.is_alive() for thread in threads):
     with seismo.profile() as session:
         for _ in range(1000): covered(1)
     assert calls(session)["covered"] == 1000
 """
+)
 
 # Prints whether Python makes a tuple for an audited operation, as it does while there is an audit hook in C.
 AUDITED = """
@@ -194,40 +189,24 @@ time.sleep(0.3)
 """
 
 # Interpreters are made and ended; prints the resident memory, in kilobytes, a third of the way and at the end.
-MANY = """
-import _interpreters, sys
-CODE = "def leaf(): pass\\nfor _ in range(100): leaf()"
+MANY = f"""{RUN}
 def resident(): return int(open("/proc/self/statm").read().split()[1]) * 4
 for i in range(1, 121):
-    one = _interpreters.create(sys.argv[1])
-    assert _interpreters.exec(one, CODE) is None
-    _interpreters.destroy(one)
+    run({LEAF!r})
     if i in (40, 120): print(resident())
 """
 
-MILLION = """
-import _interpreters, sys, threading
-CODE = "def leaf(): pass\\nfor _ in range(1_000_000): leaf()"
-def run():
-    one = _interpreters.create(sys.argv[1])
-    assert _interpreters.exec(one, CODE) is None
-    _interpreters.destroy(one)
-threads = [threading.Thread(target=run) for _ in range(3)]
-for thread in threads: thread.start()
-for thread in threads: thread.join()
+MILLION = f"""{RUN}
+for thread in begun(3, "def leaf(): pass\\nfor _ in range(1_000_000): leaf()"): thread.join()
 """
 
 # The parent of forks goes on; a child is forked when no other interpreter lives: CPython's own would crash there.
-FORKED = f"""
-import _interpreters, os, sys
+FORKED = f"""{RUN}
+import os
 LEAF = {LEAF!r}
-def run():
-    one = _interpreters.create(sys.argv[1])
-    assert _interpreters.exec(one, LEAF) is None
-    _interpreters.destroy(one)
-run()
+run(LEAF)
 pid = os.fork()
-run()
+run(LEAF)
 if pid != 0: assert os.waitpid(pid, 0)[1] == 0
 """
 
@@ -238,10 +217,14 @@ def recorded(folder, verb, program, *arguments, options=(), status=0, **more):
     command = [verb, "-q", "-o", "kept.seismo", *options, "program.py", *map(str, arguments)]
     children.seismo(*command, cwd=folder, status=status, **more)
     recording = seismo.open(folder / "kept.seismo")
+    return calls(recording), recording
+
+
+def calls(recording):
     found = collections.Counter()
     for row in recording.functions:
         found[row.qualname] += row.calls
-    return found, recording
+    return found
 
 
 def losses(recording):
@@ -362,19 +345,13 @@ def test_memory_is_constant(kind, tmp_path):
     command = ["profile", "-q", "-o", "kept.seismo", "program.py", kind]
     before, after = map(int, children.seismo(*command, cwd=tmp_path).stdout.split())
     assert after - before < 1500
-    found = seismo.open(tmp_path / "kept.seismo").functions
-    assert sum(row.calls for row in found if row.qualname == "leaf") == 120 * 100
+    assert calls(seismo.open(tmp_path / "kept.seismo"))["leaf"] == 120 * 100
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_one_that_runs_while_the_process_ends(kind, tmp_path):
     """What it ran before is recorded. How CPython ends such a process is its own affair: it may crash or warn."""
-    (tmp_path / "program.py").write_text(ALIVE)
-    command = ["profile", "-q", "-o", "kept.seismo", "program.py", kind]
-    children.seismo(*command, cwd=tmp_path, status=None)
-    found = collections.Counter()
-    for row in seismo.open(tmp_path / "kept.seismo").functions:
-        found[row.qualname] += row.calls
+    found, _ = recorded(tmp_path, "profile", ALIVE, kind, status=None)
     assert found["leaf"] == 1000
     assert found["busy"] > 0
 
