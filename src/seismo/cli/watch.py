@@ -24,6 +24,7 @@ from seismo.errors import SeismoError, UsageError
 from seismo.escape import printable, wants_colour
 from seismo.original_builtins import Restored
 from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
+from seismo.process.exit_and_exec import Listener
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ def main(words: list[str]) -> int:
 # ---- running, and the end ----
 
 
-class _Run:
+class _Run(Listener):
     """One run of a program under a watch. process.children calls finish() if the program ends early."""
 
     def __init__(self, given: Given, program: Program) -> None:
@@ -148,15 +149,7 @@ class _Run:
     def _give_up(self) -> None:
         self.done = True
 
-    verdict = 0
-    parts, heir = "", False  # children are not watched
-    first = True
-
-    def packed(self) -> str:
-        """Return the settings for children, of which there are none."""
-        return ""
-
-    def before_exec(self, likely: bool) -> None:
+    def before_exec(self, likely: bool, /) -> None:
         """Report the results if the program will most likely be replaced; otherwise keep watching."""
         if likely and self.began and not self.done and self.pid == os.getpid():
             if self.watch.file is not None:
@@ -164,18 +157,12 @@ class _Run:
             self._write_results()
             self._flush()
 
-    def exec_failed(self) -> None:
-        """Do nothing, because the watch has not ended."""
-
-    def before_leaving(self) -> None:
-        """Do nothing, because everything that the end needs is loaded."""
-
     def _flush(self) -> None:
         for stream in {id(self.stream): self.stream, id(self.stderr): self.stderr}.values():
             if stream is not None:
                 stream.flush()
 
-    def finish(self, _how: str | None = None) -> None:
+    def finish(self, _how: str | None = None, /) -> None:
         """End the watch, once and without raising. A forked child does not report its tables."""
         if self.done or not self.began:
             return

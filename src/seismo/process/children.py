@@ -38,7 +38,7 @@ PARTS = ".parts"  # suffix of the parts' folder, which is named after the record
 PATIENCE = 0.5  # seconds that the end of the program waits for children that are just ending
 
 
-class Process:
+class Process(exit_and_exec.Listener):
     """The recorders of this process with their files, and the end of the recording.
 
     runs: the recorders, each with its settings and its file, or None for no file (a forked child that is not recorded).
@@ -65,8 +65,6 @@ class Process:
         self.at_end: Callable[[Output], int] | None = None
         self.went_on: Callable[[Output], None] | None = None
         self.prepare: Callable[[], None] | None = None
-        self.heir = False
-        self.verdict = 0
         self.close_in_child: list[int] = []  # descriptors that a child must close
 
     @property
@@ -139,7 +137,7 @@ class Process:
         else:
             self.finish()
 
-    def finish(self, exit_: str | None = None) -> None:
+    def finish(self, exit_: str | None = None, /) -> None:
         """End the recording, once and only in its own process. Never raises, so the program ends as usual."""
         if self.done or not self.begun or self.pid != os.getpid():
             return
@@ -174,7 +172,7 @@ class Process:
         recorders = {recorder.name: settings for recorder, settings, _ in self.runs}
         return exit_and_exec.pack(recorders, self.parts, heir)
 
-    def before_exec(self, likely: bool) -> None:
+    def before_exec(self, likely: bool, /) -> None:
         """Complete the file, and if the exec is likely to succeed, show the results. exec_failed() undoes this."""
         if self.done or not self.begun or self.pid != os.getpid() or self.output is None:
             return

@@ -280,7 +280,7 @@ def begin_part(number: int) -> None:
 
 
 def end_part(number: int) -> None:
-    """Close the part of this number."""
+    """Close the part of this number, if it is open."""
     if number in _parts:
         _parts.remove(number)
         _switch()

@@ -27,26 +27,30 @@ from seismo.process import engine
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-    from typing import Any, Protocol
+    from typing import Any
 
-    class Listener(Protocol):
-        """Callbacks that a recording implements to be notified before a process ends or starts another.
 
-        parts: the folder of --children, or "". first: True for the process that merges the parts. heir: True if the
-        program it becomes by exec merges them, too.
-        """
+class Listener:
+    """A recording that is notified before its process ends or starts another.
 
-        parts: str
-        heir: bool
-        verdict: int
+    parts: the folder of --children, or "". first: True for the process that merges the parts. heir: True if the program
+    it becomes by exec merges them, too. verdict: the exit status for a program that ends with 0.
+    """
 
-        @property
-        def first(self) -> bool: ...
-        def finish(self, how: str, /) -> None: ...
-        def before_exec(self, likely: bool, /) -> None: ...
-        def exec_failed(self) -> None: ...
-        def before_leaving(self) -> None: ...
-        def packed(self) -> str: ...
+    parts = ""
+    heir = False
+    verdict = 0
+
+    @property
+    def first(self) -> bool:
+        return True
+
+    def finish(self, how: str | None = None, /) -> None: ...
+    def before_exec(self, likely: bool, /) -> None: ...
+    def exec_failed(self) -> None: ...
+    def before_leaving(self) -> None: ...
+    def packed(self) -> str:
+        return ""
 
 
 VARIABLE = "SEISMO_CHILDREN"

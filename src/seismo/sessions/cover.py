@@ -56,36 +56,34 @@ class Cover(RecordingSession):
         return started
 
     def _stop(self) -> bool:
-        if self._part:
-            coverage.end_part(self._part)
+        coverage.end_part(self._part)
         last = coverage.stop(user=self)
         with Restored():
-            now = engine.quietly(self._now)
-            self._sum = now if self._sum is None else engine.quietly(_added, self._sum, now)
+            self._sum = engine.quietly(self._so_far)
         self._part = 0
         return last
 
     def _gone(self) -> None:
         coverage.users.gone(self)
+        coverage.end_part(self._part)
+        self._part = 0
+
+    def _so_far(self) -> Recording:
+        """Return the recording of all uses, with the current one up to now."""
+        from seismo.model import merge, read
+
+        now = read(coverage.so_far(), running=True)
         if self._part:
-            coverage.end_part(self._part)
-            self._part = 0
-
-    def _now(self) -> Recording:
-        """Return the recording of the current use so far."""
-        from seismo.model import read
-
-        recording = read(coverage.so_far(), running=True)
-        if not self._part:
-            return recording
-        return recording.within(row.id for row in recording.contexts if coverage.is_of_part(row.name, self._part))
+            now = now.within(row.id for row in now.contexts if coverage.is_of_part(row.name, self._part))
+        # A single row for the process is kept, because a session may be used many times.
+        return now if self._sum is None else merge([self._sum, now]).of_first_process()
 
     def _recording(self) -> Recording:
-        if not self._depth:
-            if self._sum is None:
-                raise self._nothing()
-            return self._sum
-        return self._now() if self._sum is None else _added(self._sum, self._now())
+        if self._depth:
+            return self._so_far()
+        if self._sum is None:
+            raise self._nothing()
+        return self._sum
 
     @shows
     def analysis(self) -> CoverageReport:
@@ -133,13 +131,6 @@ class Cover(RecordingSession):
 
         settings = self.settings
         return Coverage(settings if show_missing is None else settings.replace(show_missing=show_missing))
-
-
-def _added(before: Recording, now: Recording) -> Recording:
-    """Return the merge of both with a single row for the process, because a session may be used many times."""
-    from seismo.model import merge
-
-    return merge([before, now]).of_first_process()
 
 
 if TYPE_CHECKING:
