@@ -111,12 +111,10 @@ def _sides(args: Namespace) -> tuple[list[str], list[str]]:
             if not files:
                 raise UsageError("one side has no recording", name, SEVERAL)
         old, new = args.olds, args.news
-    seen: list[str] = []
-    for path in (*old, *new):
-        if any(same(path, other) for other in seen):
-            hint = "give each file once, on one side only"
-            raise UsageError("this recording is given twice", path, hint)
-        seen.append(path)
+    both = [*old, *new]
+    for number, path in enumerate(both):
+        if any(same(path, other) for other in both[:number]):
+            raise UsageError("this recording is given twice", path, "give each file once, on one side only")
     return old, new
 
 

@@ -114,7 +114,8 @@ def run(program: Program, begin: Callable[[], None], ended: Callable[[str], None
         elif program.kind == "script" and not program.importable:
             code = _load_script(program.full, main)
         elif program.kind == "stdin":
-            code = _load_stdin(program.text, main)
+            _set_file(main, "<stdin>")
+            code = _compiled(program.text, "<stdin>")
         startup_guard.defer_interrupts()
         if code is not None:
             try:
@@ -254,12 +255,6 @@ def _set_file(main: ModuleType, name: str) -> None:
         main.__dict__["__cached__"] = None
 
 
-def _load_stdin(text: bytes, main: ModuleType) -> CodeType:
-    """Return the code of a program from standard input, and set its names in __main__. Raise errors of the compiler."""
-    _set_file(main, "<stdin>")
-    return _compiled(text, "<stdin>")
-
-
 def _compiled(text: bytes | str, name: str) -> CodeType:
     """Compile a program as compile() would, without creating the classes of syntax trees."""
     from seismo import _core
@@ -303,15 +298,12 @@ def _hide_our_frames(error: BaseException, began: bool) -> None:
 
     begin = error.__traceback__
     clean = begin.tb_next if begin is not None and began else None
-    missing = not hasattr(sys, "excepthook")
-    program_hook = None if missing else sys.excepthook
+    program_hook = getattr(sys, "excepthook", None)
 
     def unrecorded(*hook_and_arguments: Any) -> None:
-        _core.objects_quiet(True)
-        try:
-            _core.quietly(_core.run_at_bottom, *hook_and_arguments)
-        finally:
-            _core.objects_quiet(False)
+        from seismo.process import engine
+
+        engine.unrecorded(_core.run_at_bottom, *hook_and_arguments)
 
     # The interpreter's printing of a traceback may be far more work than the rest of the program.
     call = unrecorded if program_hook is _INTERPRETER_HOOK and _records_alone() else _core.run_at_bottom
