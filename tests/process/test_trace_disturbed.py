@@ -1,14 +1,13 @@
 """Traced programs whose time is disturbed from outside: stopped for a while, clocks that are set, a system asleep."""
 
 import os
-import shutil
 import signal
-import subprocess
 import sys
 import time
 from pathlib import Path
 
 import children
+import extensions
 import pytest
 
 import seismo
@@ -182,25 +181,24 @@ HOUR = 3600 * 10**9
 REALTIME, BOOTTIME = time.CLOCK_REALTIME, 7
 
 
+@pytest.fixture(scope="module")
+def clocks(tmp_path_factory):
+    source = extensions.shared(tmp_path_factory, "clocks") / "clocks.c"
+    source.write_text(CLOCKS)
+    return extensions.library(source, source.parent)
+
+
 @pytest.mark.parametrize(
     "jumps",
     [[(REALTIME, -HOUR)], [(REALTIME, HOUR)], [(REALTIME, HOUR), (BOOTTIME, HOUR)]],
     ids=["set back", "set forward", "the system slept"],
 )
-def test_clocks_that_are_set_change_no_length_and_keep_processes_together(jumps, tmp_path):
+def test_clocks_that_are_set_change_no_length_and_keep_processes_together(jumps, clocks, tmp_path):
     """A system that sleeps goes on with all clocks but the monotonic one, by which a trace counts."""
-    compiler = shutil.which("cc") or shutil.which("gcc")
-    if compiler is None:
-        pytest.skip("needs a C compiler")
-    (tmp_path / "clocks.c").write_text(CLOCKS)
-    library = tmp_path / "clocks.so"
-    made = subprocess.run([compiler, "-shared", "-fPIC", "-o", library, tmp_path / "clocks.c"], capture_output=True)
-    if made.returncode != 0:
-        pytest.skip("needs a C compiler")
-    before = os.environ.get("LD_PRELOAD", "")
-    path, preload = tmp_path / "x.seismo", {"LD_PRELOAD": f"{before}:{library}" if before else str(library)}
+    path = tmp_path / "x.seismo"
     words = ["trace", "-q", "--children", "-o", path, "-c", JUMPS.format(jumps=jumps)]
-    done = children.seismo(*words, env=children.environment(**preload), cwd=tmp_path)
+    preload = ":".join(filter(None, [os.environ.get("LD_PRELOAD"), str(clocks)]))
+    done = children.seismo(*words, cwd=tmp_path, LD_PRELOAD=preload)
     assert (done.stdout, done.stderr) == ("1000\n", "")
     verified(path)
     lengths = {name: [end - start for start, end in calls_of(path, name)] for name in ("before", "after", "child")}

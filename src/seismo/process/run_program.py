@@ -295,14 +295,13 @@ def _hide_our_frames(error: BaseException, began: bool) -> None:
     the clean traceback is put in place when the interpreter, at its top level, calls the hook.
     """
     from seismo import _core
+    from seismo.process import engine  # the hook below is recorded until it calls this
 
     begin = error.__traceback__
     clean = begin.tb_next if begin is not None and began else None
     program_hook = getattr(sys, "excepthook", None)
 
     def unrecorded(*hook_and_arguments: Any) -> None:
-        from seismo.process import engine
-
         engine.unrecorded(_core.run_at_bottom, *hook_and_arguments)
 
     # The interpreter's printing of a traceback may be far more work than the rest of the program.
