@@ -66,11 +66,6 @@ def test_the_core_takes_each_option(name):
             _core.start(recorder=recorder, **{name: "another"})
 
 
-def test_the_core_refuses_settings_of_other_recorders():
-    with pytest.raises(ValueError, match=r"lifetimes .*\{'max_paths': 1\}"):
-        _core.start(recorder="lifetimes", max_paths=1)
-
-
 def test_the_core_takes_each_option_of_coverage():
     flags = {setting.name: False for setting in options.COVERAGE if setting.is_flag}
     with pytest.raises(TypeError, match="expected a Filter, not str"):
@@ -100,6 +95,7 @@ def test_guests_have_the_options_that_say_so():
         ({"recorder": "linetimes", "timing": "every"}, "only calls are timed one by one"),
         ({"recorder": "linetimes", "journal": True}, "a trace is of calls"),
         ({"timing": "none", "journal": True}, "a trace has times"),
+        ({"recorder": "lifetimes", "max_paths": 1}, r"lifetimes .*\{'max_paths': 1\}"),
     ],
 )
 def test_the_core_refuses_what_it_cannot_do(settings, why_not):

@@ -1,23 +1,21 @@
 """The temporary file of a trace in memory: gone however the program ends, and a clear word where there can be none."""
 
-import textwrap
-
 import children
 import pytest
 
 import seismo
 
 BEGIN = """
-    import os, seismo, signal, sys
-    def leaf(): pass
-    session = seismo.trace()
-    session.__enter__()
-    for _ in range(100_000): leaf()
+import os, seismo, signal, sys
+def leaf(): pass
+session = seismo.trace()
+session.__enter__()
+for _ in range(100_000): leaf()
 """
 
 
 def run(code, **environment):
-    return children.python("-c", textwrap.dedent(code), env=children.environment(**environment), status=None)
+    return children.python("-c", code, env=children.environment(**environment), status=None)
 
 
 @pytest.mark.parametrize(
@@ -34,12 +32,12 @@ def run(code, **environment):
     ],
 )
 def test_nothing_of_it_stays(tmp_path, end):
-    run(f"{textwrap.dedent(BEGIN)}\n{end}", TMPDIR=str(tmp_path))
+    run(BEGIN + end, TMPDIR=str(tmp_path))
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_program_that_closes_what_it_does_not_know_keeps_its_recording():
-    code = f"""{textwrap.dedent(BEGIN)}
+    code = f"""{BEGIN}
 os.closerange(3, 4096)
 other = os.open(os.devnull, os.O_RDWR)
 session.__exit__(None, None, None)
@@ -65,17 +63,17 @@ def test_where_there_is_no_folder_it_says_what_to_do(monkeypatch):
 
 def test_a_full_folder_is_told_at_the_end():
     code = """
-        import resource, seismo, signal, sys
-        sys.dont_write_bytecode = True  # it would be cut, and later imports would fail
-        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-        def leaf(): pass
-        resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
-        try:
-            with seismo.trace():
-                for i in range(3000): exec(f"def f{i}(): leaf()\\nf{i}()")
-        except seismo.RecordingError as error:
-            print(error)
-    """
+import resource, seismo, signal, sys
+sys.dont_write_bytecode = True  # it would be cut, and later imports would fail
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+def leaf(): pass
+resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+try:
+    with seismo.trace():
+        for i in range(3000): exec(f"def f{i}(): leaf()\\nf{i}()")
+except seismo.RecordingError as error:
+    print(error)
+"""
     done = run(code)
     assert done.returncode == 0, done.stderr
     assert "temporary file" in done.stdout
