@@ -8,9 +8,10 @@ from page_data import data_of
 from seismo.model import Builder
 from seismo.report.libraries import INSTALLED, STANDARD, libraries, library_of
 from seismo.report.lines import KIND
-from seismo.report.lines.page import lines_page
+from seismo.report.lines.page import page
 from seismo.report.lines.story import LinesView
 from seismo.report.lines.text import write_report
+from seismo.report.options import Options
 from seismo.report.paper import Paper
 from seismo.report.words import Signs
 
@@ -122,7 +123,7 @@ def test_the_summary_of_a_choice_that_nothing_met():
 
 def test_the_page_divides_them_unless_chosen():
     for settings, divided in (({}, True), ({"where": 'module("*")'}, False)):
-        head, _ = data_of(lines_page(recording(settings)))
+        head, _ = data_of(page(recording(settings), Options()))
         foreign = [file["whose"] != "" for file in head["files"]]
         assert foreign == sorted(foreign), "the program's own files come first"
         assert (not foreign[0], any(foreign)) == (True, divided)

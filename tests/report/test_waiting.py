@@ -17,8 +17,9 @@ from seismo.report.calls.tree import Limits
 from seismo.report.facts import header
 from seismo.report.lines import KIND as LINES
 from seismo.report.lines import text as lines_report
-from seismo.report.lines.page import lines_page
+from seismo.report.lines.page import page as lines_page
 from seismo.report.lines.story import LinesView
+from seismo.report.options import Options
 from seismo.report.paper import Paper
 from seismo.report.waiting import reasons
 from seismo.report.words import Signs, cells
@@ -215,7 +216,7 @@ def test_lines():
     out = io.StringIO()
     lines_report.write_report(Paper(out, 72, Signs()), timed_lines(), LinesView())
     assert max(map(cells, out.getvalue().splitlines())) <= 72
-    head, columns = data_of(lines_page(timed_lines()))
+    head, columns = data_of(lines_page(timed_lines(), Options()))
     assert set(head["there"]) == {"cpu", "wall", "wait"}
     assert 1_900 * MS in [round(wait) for wait in columns["l.wait"]]
     assert "lock" in head["reasons"]

@@ -2,11 +2,10 @@
 
 import pytest
 from browser import drag_over_all, page
-from page_data import unpacked
+from page_data import data_of
 
 import seismo
-from seismo.report.calls.page import calls_data, calls_page
-from seismo.report.page.payload import packed
+from seismo.report.calls.page import calls_page
 
 
 def inner(number):
@@ -31,7 +30,7 @@ def trace(tmp_path_factory):
 
 def test_the_page_has_every_call(trace):
     """Steps and lengths add up to the calls of the recording, exactly."""
-    head, columns = unpacked(packed(*calls_data(trace)))
+    head, columns = data_of(calls_page(trace))
     rows = trace.calls.window().calls
     said = [row["kind"] for row in head["trace"]["instants"]]
     assert [kind for kind in said if not kind.startswith("collect")] == ["begin", "end", "counter"]
@@ -51,7 +50,7 @@ def test_the_page_has_every_call(trace):
 
 
 def test_a_longer_trace_is_not_in_the_page(trace):
-    head, columns = unpacked(packed(*calls_data(trace, most_calls=1000)))
+    head, columns = data_of(calls_page(trace, most_calls=1000))
     assert head["trace"] is None
     assert "c.step" not in columns
 
@@ -59,7 +58,7 @@ def test_a_longer_trace_is_not_in_the_page(trace):
 def test_a_profile_has_no_timeline():
     with seismo.profile() as p:
         outer()
-    head, _ = unpacked(packed(*calls_data(p.recording)))
+    head, _ = data_of(calls_page(p.recording))
     assert "trace" not in head
 
 

@@ -7,11 +7,12 @@ arguments in that file of the kind's folder. The words and names of a kind are a
 
 from __future__ import annotations
 
+import os
+
 from seismo import recording_kinds
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import os
     from collections.abc import Sequence
     from typing import Any, TextIO
 
@@ -98,11 +99,15 @@ class Kind:
         write(own(self, "summary:lines"), self.rest, recording, stream, path, coloured)
 
     def page(self, recording: Recording, path: str | os.PathLike[str], options: Options | None = None) -> int:
-        """Write the HTML page and return the status as report() does. options: those of `seismo report`.
+        """Write the HTML page and return the status as report() does; `page` of page.py returns it as text.
 
-        Raises FormatError if the page cannot be written.
+        options: those of `seismo report`. Raises FormatError if the page cannot be written.
         """
-        raise NotImplementedError
+        from seismo.report.options import Options
+        from seismo.report.page.document import save
+
+        save(os.fspath(path), own(self, "page:page")(recording, options or Options()))
+        return 0
 
     def story(
         self, recording: Recording, file: str = "FILE", most: int = MOST, options: Options | None = None

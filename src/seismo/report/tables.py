@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from seismo.report.facts import write_facts
 from seismo.report.words import beginning, cells, right, wrapped
 
@@ -19,23 +21,17 @@ if TYPE_CHECKING:
 LEAST = 20  # least columns for the subject of a row; rather than less, the line gets too long
 
 
-class Column:
+class Column(NamedTuple):
     """A column of a table.
 
     cell: returns the text of a cell, given the object that makes the cells and the subject of the row. about: a tooltip
     for pages. value: returns the number by which a page sorts rows, from the same arguments.
     """
 
-    __slots__ = ("about", "cell", "head", "value")
-
-    def __init__(
-        self,
-        head: str,
-        cell: Callable[[Any, Any], str],
-        about: str = "",
-        value: Callable[[Any, Any], float] | None = None,
-    ) -> None:
-        self.head, self.cell, self.about, self.value = head, cell, about, value
+    head: str
+    cell: Callable[[Any, Any], str]
+    about: str = ""
+    value: Callable[[Any, Any], float] | None = None
 
 
 def made(

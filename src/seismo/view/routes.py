@@ -196,7 +196,7 @@ def _page(recording: Recording) -> bytes:
     if recording.calls:  # the viewer draws the timeline itself
         from seismo.report.calls.page import calls_page
 
-        return calls_page(recording, timeline=False).encode()
+        return calls_page(recording, most_calls=0).encode()
     kind = of(recording)
     return _written(lambda place: kind.page(recording, place), lambda path: page_at(kind, path))
 

@@ -4,10 +4,11 @@ import io
 import json
 
 import pytest
+from page_data import data_of
 
 from seismo.model import Builder
 from seismo.report import kind
-from seismo.report.calls.page import calls_data
+from seismo.report.calls.page import calls_page
 from seismo.report.story.document import document
 from seismo.report.story.markdown import markdown
 
@@ -64,7 +65,7 @@ def test_documents_and_the_page_name_it(formatted):
     rows = json.loads(document(story))["sections"]["functions"]["rows"]
     assert {row["qualname"] for row in rows if row["compiled"]} == {"transform_line"}
     assert FULL in markdown(story)
-    head, _ = calls_data(formatted)
+    head, _ = data_of(calls_page(formatted))
     places = dict(zip(head["names"], head["places"], strict=False))
     assert places["transform_line"] == FULL
     assert places["len"] == "(C)"

@@ -148,7 +148,7 @@ def test_a_line_that_no_file_has_is_elsewhere(path):
         function = what.function("__main__", "<module>", str(path), number)
         what.line(function, number, hits=1, own_ns=MS)
     program = timed_program(what.build())
-    assert [line.number for line in program.lines] == [1]
+    assert [line.line for line in program.lines] == [1]
     assert program.elsewhere_ns == MS
 
 
@@ -193,4 +193,4 @@ def test_instructions_stand_in_their_order():
     for offset, text in ((4, "RETURN_VALUE"), (0, "LOAD_FAST x"), (2, "UNARY_NOT")):
         b.instruction(work, offset, 6, text, 3)
     program = timed_program(b.build({"recorder": "linetimes"}))
-    assert [offset for offset, _, _ in program.lines[0].instructions] == [0, 2, 4]
+    assert [offset for offset, _, _ in program.instructions[work, 6]] == [0, 2, 4]

@@ -12,9 +12,11 @@ from seismo import model
 from seismo.escape import printable
 from seismo.model import Builder
 from seismo.report import words
+from seismo.report.calls import KIND
 from seismo.report.calls.functions import FunctionCells, selected_rows
 from seismo.report.calls.imports import with_imports_as_one
-from seismo.report.calls.page import CALLS_IN_NOTEBOOK, calls_frame, write_calls
+from seismo.report.calls.page import CALLS_IN_NOTEBOOK, calls_frame
+from seismo.report.options import Options
 from seismo.report.shown_functions import Modules
 
 pytestmark = pytest.mark.browser
@@ -26,7 +28,7 @@ HOSTILE = '</script><script>alert(1)</script><img src=x onerror="alert(2)">\'&lt
 @pytest.fixture
 def show(showing):
     """Opens the page of a recording: show(recording, times=, **of Shown)."""
-    return showing(lambda path, recording, times="cpu": write_calls(recording, path, times=times))
+    return showing(lambda path, recording, times="cpu": KIND.page(recording, path, Options(time=times)))
 
 
 @pytest.fixture(scope="module")
@@ -466,7 +468,7 @@ def test_one_that_is_cut_short_says_so(show, program):
 
 def test_damaged_data_says_so(browser, tmp_path, program):
     path = tmp_path / "page.html"
-    write_calls(program, path)
+    KIND.page(program, path)
     text = path.read_text(encoding="utf-8")
     at = text.index('id="seismo-data">') + 400
     path.write_text(text[:at] + "AAAA" + text[at + 4 :], encoding="utf-8")

@@ -114,7 +114,7 @@ def test_all_of_it_is_not_called_a_part(page):
 def test_the_table_has_the_numbers_of_the_report(json_tool, threads, where):
     modules = Modules(where=about_functions(where)) if where else Modules()
     chosen = Chosen(json_tool, "cpu", modules, threads, imports=True)
-    head, columns = data_of(calls_page(json_tool, chosen=chosen))
+    head, columns = data_of(calls_page(json_tool, chosen))
     report = json_tool.timed("cpu")
     numbers = [row.id for row in json_tool.threads if not threads or threads == ("*",) or row.name in threads]
     table = report.combined(numbers).functions if threads else report.functions

@@ -12,10 +12,8 @@ from seismo.coverage import analysis
 from seismo.coverage.settings import Settings
 from seismo.errors import FormatError
 from seismo.model import Builder
-from seismo.report.calls.page import write_calls
 from seismo.report.coverage.page import write_by_settings
-from seismo.report.lines.page import write_lines
-from seismo.report.objects.page import write_objects
+from seismo.report.kind import of
 from seismo.report.page.document import MARK, save
 
 HOSTILE = '</code></script><script>alert(1)</script><img src=x onerror="alert(2)">\'&lt;\x1b[31m\u202e'
@@ -32,15 +30,19 @@ def recording(recorder):
     return b.build({"recorder": recorder})
 
 
+def page(recording, path):
+    of(recording).page(recording, path)
+
+
 def coverage(path):
     settings = Settings(folder=str(path.parent), html_title=HOSTILE)
     return write_by_settings(analysis.analyze(recording("coverage"), settings), settings, path.parent / "html")
 
 
 PAGES = {
-    "calls": lambda path: write_calls(recording("calltree"), path),
-    "lines": lambda path: write_lines(recording("linetimes"), path, title=HOSTILE),
-    "objects": lambda path: write_objects(server(path.parent / "app", hostile=HOSTILE), path, title=HOSTILE),
+    "calls": lambda path: page(recording("calltree"), path),
+    "lines": lambda path: page(recording("linetimes"), path),
+    "objects": lambda path: page(server(path.parent / "app", hostile=HOSTILE), path),
     "coverage": coverage,
 }
 

@@ -9,9 +9,9 @@ from browsers import violations
 
 from seismo.model import Builder
 from seismo.report import tables
-from seismo.report.lines import text
-from seismo.report.lines.page import write_lines
+from seismo.report.lines import KIND, text
 from seismo.report.lines.story import LinesView
+from seismo.report.options import Options
 from seismo.report.paper import Paper
 
 pytestmark = pytest.mark.browser
@@ -33,7 +33,7 @@ def work(n):
 @pytest.fixture
 def show(showing):
     """Opens the page of a recording: show(recording, times=, **of Shown)."""
-    return showing(lambda path, recording, times="cpu": write_lines(recording, path, times=times))
+    return showing(lambda path, recording, times="cpu": KIND.page(recording, path, Options(time=times)))
 
 
 def builder():

@@ -8,8 +8,8 @@ from browsers import violations
 from made_objects import server
 
 from seismo.model import Builder
+from seismo.report.objects import KIND
 from seismo.report.objects.columns import ALIVE, BY_LINE, BY_TYPE, CHURN, COLUMNS, CYCLES
-from seismo.report.objects.page import write_objects
 from seismo.report.objects.story import ObjectsView
 from seismo.report.objects.text import write_report
 from seismo.report.paper import Paper
@@ -20,8 +20,8 @@ HOSTILE = '</script><script>alert(1)</script><img src=x onerror="alert(2)">\'&lt
 
 @pytest.fixture
 def show(showing):
-    """Opens the page of a recording: show(recording, title=, **of Shown)."""
-    return showing(lambda path, recording, title="": write_objects(recording, path, title=title))
+    """Opens the page of a recording: show(recording, **of Shown)."""
+    return showing(lambda path, recording: KIND.page(recording, path))
 
 
 def rows(shown, table):
@@ -196,7 +196,7 @@ def test_every_size_and_light(show, tmp_path, scheme, size):
 
 
 def test_hostile_names_are_text(show, tmp_path):
-    shown = show(server(tmp_path / "app", calls=100, hostile=HOSTILE, sampled=True), title=HOSTILE)
+    shown = show(server(tmp_path / "app", calls=100, hostile=HOSTILE, sampled=True))
     assert shown.page.locator("img, main script").count() == 0
     assert shown.page.locator("script").count() == 2
     assert "alert(1)" in shown.text("#types")

@@ -6,12 +6,9 @@ import sys
 
 from seismo import recording_kinds
 from seismo.report.kind import Kind
-from seismo.report.waiting import ELAPSED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import os
-
     from seismo.model import Recording
     from seismo.report.kind import Sides
     from seismo.report.options import Options
@@ -51,21 +48,6 @@ class Calls(Kind):
         if not (options.tree or options.callers or options.callees):
             write_trace(paper, recording, sys.maxsize if options.all else options.limit)
         write_notes(paper, header(recording, paper.signs))
-        return 0
-
-    def page(self, recording: Recording, path: str | os.PathLike[str], options: Options | None = None) -> int:
-        from seismo.report.calls.options import check_page
-        from seismo.report.calls.page import write_calls
-
-        if options is None:
-            write_calls(recording, path)
-            return 0
-        from seismo.report.shown_functions import chosen_modules
-
-        check_page(options)
-        modules = chosen_modules(options)
-        times, imports = options.time or ELAPSED, options.imports or options.all
-        write_calls(recording, path, times=times, modules=modules, threads=options.thread, imports=imports)
         return 0
 
     def changes(self, paper: Paper | None, sides: Sides, files: tuple[list[str], list[str]], limit: int | None) -> str:

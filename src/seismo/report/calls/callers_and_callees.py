@@ -5,8 +5,7 @@ recursion, the sum of these totals would count the inner ones twice. Therefore o
 children, keeps the set of interesting edges on each node's path. It adds a total only if the same edge is not yet on
 the path. All calls are counted.
 
-The sets of edges are interned: a node has the number of its set, and a set with one more edge is looked up. So the pass
-makes one object for each distinct set, of which there are few, and none for a node.
+A set with one more edge is made once and then looked up, so the pass makes few sets, and none for a node.
 
 Without recursion, the callers' totals add up to the function's total, and so do its own time and its callees' totals.
 In a recursion through other functions the sum may be larger, because then a caller is also called.
@@ -14,6 +13,8 @@ In a recursion through other functions the sum may be larger, because then a cal
 
 from __future__ import annotations
 
+import functools
+from collections import defaultdict
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
@@ -51,61 +52,33 @@ class Share:
     nodes: list[int] = field(default_factory=list)  # nodes whose totals are added
 
 
-class _Ways:
-    """Interned sets of edges; number 0 is the empty set."""
-
-    def __init__(self) -> None:
-        self._sets: list[frozenset[int]] = [frozenset()]
-        self._numbers: dict[frozenset[int], int] = {self._sets[0]: 0}
-        self._longer: dict[tuple[int, int], int] = {}
-
-    def with_edge(self, number: int, edge: int) -> int:
-        """Return the number of the set with the edge added."""
-        longer = self._longer.get((number, edge))
-        if longer is None:
-            edges = self._sets[number] | {edge}
-            longer = self._numbers.setdefault(edges, len(self._sets))
-            if longer == len(self._sets):
-                self._sets.append(edges)
-            self._longer[number, edge] = longer
-        return longer
-
-
 def callers_and_callees(recording: Recording, function: int) -> tuple[dict[int, Share], dict[int, Share]]:
     """Return the callers and the callees of the function by function id."""
     tree = recording.tree
     parents, functions = tree["parent"], tree["function"]
     calls, flags = tree["calls"], tree["flags"]
     totals, waits = tree["total_ns"], tree["total_wait_ns"]
-    ways = _Ways()
-    way = [0] * len(tree)
-    callers: dict[int, Share] = {}
-    callees: dict[int, Share] = {}
+    callers: dict[int, Share] = defaultdict(Share)
+    callees: dict[int, Share] = defaultdict(Share)
+    ways: list[frozenset[tuple[bool, int]]] = []
+    longer = functools.cache(lambda way, edge: way | {edge})
     for row, (parent, callee) in enumerate(zip(parents, functions, strict=True)):
-        before = now = way[parent] if parent >= 0 else 0
-        caller = functions[parent] if parent >= 0 else NOBODY
-        if callee == function:
-            now = ways.with_edge(now, 2 * caller)
-            _add(callers, caller, calls[row], flags[row]).nodes += [row] if now != before else []
-        if caller == function:
-            between = now
-            now = ways.with_edge(now, 2 * callee + 1)
-            _add(callees, callee, calls[row], flags[row]).nodes += [row] if now != between else []
-        way[row] = now
+        way, caller = (ways[parent], functions[parent]) if parent >= 0 else (frozenset(), NOBODY)
+        for shares, end, other in ((callers, callee, caller), (callees, caller, callee)):
+            if end != function:
+                continue
+            share, edge = shares[other], (shares is callees, other)
+            share.calls += calls[row]
+            share.lower_bound |= bool(flags[row] & LOWER_BOUND)
+            if edge not in way:
+                share.nodes.append(row)
+                way = longer(way, edge)
+        ways.append(way)
     for share in (*callers.values(), *callees.values()):
         share.total_ns = sum(totals[node] for node in share.nodes)
         share.wait_ns = sum(waits[node] for node in share.nodes)
         share.error_ns = recording.total_error(share.nodes)
     return callers, callees
-
-
-def _add(shares: dict[int, Share], function: int, calls: int, flags: int) -> Share:
-    share = shares.get(function)
-    if share is None:
-        share = shares[function] = Share()
-    share.calls += calls
-    share.lower_bound = share.lower_bound or bool(flags & LOWER_BOUND)
-    return share
 
 
 def find_functions(functions: Table[FunctionRow], pattern: str) -> list[int]:

@@ -8,7 +8,6 @@ as the report does.
 from __future__ import annotations
 
 import html
-import os
 from typing import TYPE_CHECKING, Any
 
 from seismo import progress
@@ -18,6 +17,7 @@ from seismo.report.calls.functions import page_columns
 from seismo.report.calls.imports import NAME as IMPORT_SYSTEM
 from seismo.report.calls.imports import ImportSystem, import_system
 from seismo.report.calls.library_folding import Folds
+from seismo.report.calls.options import check_page
 from seismo.report.calls.page_selection import NOT_SHOWN, Chosen
 from seismo.report.calls.paths import MOST, Paths
 from seismo.report.calls.sources import sources
@@ -25,16 +25,17 @@ from seismo.report.calls.timeline import MOST_CALLS, page_trace, process_title
 from seismo.report.facts import command_line, header
 from seismo.report.function_names import IMPORT, imported_module, place
 from seismo.report.libraries import INSTALLED, STANDARD, of_functions
-from seismo.report.page.document import drawn, save
+from seismo.report.page.document import drawn
 from seismo.report.page.payload import counts, doubles, packed, shown
+from seismo.report.shown_functions import chosen_modules
 from seismo.report.waiting import ELAPSED, known_waits, reasons
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from seismo.model import Recording
+    from seismo.report.options import Options
     from seismo.report.page.payload import Columns
-    from seismo.report.shown_functions import Modules
 
 # Owners of functions, in the order of the legend.
 OWN, INSTALLED_PACKAGE, STANDARD_LIBRARY, C_FUNCTION, OTHER = range(5)
@@ -54,23 +55,12 @@ _IMPORT = 3  # the body of a module of a library
 _WHOSE = {"": OWN, INSTALLED: INSTALLED_PACKAGE, STANDARD: STANDARD_LIBRARY}
 
 
-def write_calls(
-    recording: Recording,
-    path: str | os.PathLike[str],
-    *,
-    title: str = "",
-    times: str = ELAPSED,
-    modules: Modules | None = None,
-    threads: Sequence[str] = (),
-    imports: bool = False,
-) -> None:
-    """Write the page of a recording of calls, or of these functions and threads only.
-
-    times: the kind of time that it shows first. Raises FormatError if the page cannot be written, and UsageError if
-    there is no such thread.
-    """
-    chosen = Chosen(recording, times, modules, threads, imports)
-    save(os.fspath(path), calls_page(recording, title, times, chosen=chosen))
+def page(recording: Recording, options: Options) -> str:
+    """Return the page as text, of the chosen functions and threads only. Raises UsageError as check_page and Chosen."""
+    check_page(options)
+    imports = options.imports or options.all
+    chosen = Chosen(recording, options.time or ELAPSED, chosen_modules(options), options.thread, imports)
+    return calls_page(recording, chosen)
 
 
 def calls_frame(recording: Recording) -> str:
@@ -80,7 +70,7 @@ def calls_frame(recording: Recording) -> str:
     """
     if not len(recording.tree):
         return ""
-    page = html.escape(calls_page(recording, most=IN_NOTEBOOK, most_calls=CALLS_IN_NOTEBOOK), quote=True)
+    page = html.escape(calls_page(recording, None, IN_NOTEBOOK, CALLS_IN_NOTEBOOK), quote=True)
     return (
         f'{FOLLOWING}<iframe class="seismo-page" title="flame graph" sandbox="allow-scripts" srcdoc="{page}" '
         'style="width: 100%; height: 640px; border: 1px solid #8886; border-radius: 8px">'
@@ -89,30 +79,17 @@ def calls_frame(recording: Recording) -> str:
 
 
 def calls_page(
-    recording: Recording,
-    title: str = "",
-    times: str = ELAPSED,
-    most: int = MOST,
-    chosen: Chosen | None = None,
-    timeline: bool = True,
-    most_calls: int = MOST_CALLS,
+    recording: Recording, chosen: Chosen | None = None, most: int = MOST, most_calls: int = MOST_CALLS
 ) -> str:
-    """Return the page as text. most: paths. timeline: include the calls of a trace, up to most_calls."""
-    title = title or command_line(recording) or "Calls"
-    head, columns = calls_data(recording, times, most, chosen, most_calls if timeline else 0)
+    """Return the page as text. chosen: the part to show. most: paths. most_calls: of a timeline, or 0 for none."""
+    title = command_line(recording) or "Calls"
+    head, columns = calls_data(recording, chosen or Chosen(recording), most, most_calls)
     progress.report("making the page: packing", 3, STAGES)
     return drawn(title, "calls", packed({**head, "title": shown(title)}, columns))
 
 
-def calls_data(
-    whole: Recording,
-    times: str = ELAPSED,
-    most: int = MOST,
-    chosen: Chosen | None = None,
-    most_calls: int = MOST_CALLS,
-) -> tuple[dict[str, object], Columns]:
-    """Return the head of the page's data and its columns. most_calls: of a timeline, or 0 for no timeline."""
-    chosen = chosen or Chosen(whole, times)
+def calls_data(whole: Recording, chosen: Chosen, most: int, most_calls: int) -> tuple[dict[str, object], Columns]:
+    """Return the head of the page's data and its columns."""
     recording, pick = chosen.recording, chosen.pick
     functions = recording.functions
     signs = words.Signs()
@@ -139,7 +116,7 @@ def calls_data(
     others = [SMALLER, *([NOT_SHOWN] if chosen.hidden else [])]
     head: dict[str, object] = {
         "kind": "calls",
-        "times": times,
+        "times": chosen.times,
         "timeless": recording.timeless,
         "table": page_columns(),
         "divided": bool(known) or any(functions["wait_ns"]),

@@ -28,9 +28,9 @@ TREE = ("calls", "exceptions", "own", "own_error", "wait", "wait_error")  # of a
 class Chosen:
     """The selected part of a recording.
 
-    recording: what is left of it, with the chosen threads only, without idle waits. threads: their numbers in the
-    whole. hidden: the functions that are left out. kept: the others, in order. system: the import system, if one
-    function stands for it.
+    times: the kind of time that is shown first. recording: what is left of the whole, with the chosen threads only,
+    without idle waits. threads: their numbers in the whole. hidden: the functions that are left out. kept: the others,
+    in order. system: the import system, if one function stands for it.
     """
 
     def __init__(
@@ -42,7 +42,7 @@ class Chosen:
         imports: bool = False,
     ) -> None:
         """Select. threads: names, globs or ids, or none for all. Raises UsageError if there is no such thread."""
-        modules = modules or Modules()
+        modules, self.times = modules or Modules(), times
         numbers = sorted(chosen_threads(whole, threads)) if threads else None
         self.recording, idle = without_idle(whole if numbers is None else whole.restricted(numbers))
         self.threads: Sequence[int] = range(len(whole.threads)) if numbers is None else numbers

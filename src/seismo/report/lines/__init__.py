@@ -8,8 +8,6 @@ from seismo.report.waiting import ELAPSED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import os
-
     from seismo.model import Recording
     from seismo.report.kind import Sides
     from seismo.report.options import Options
@@ -43,12 +41,6 @@ class Lines(Kind):
             times=options.time or ELAPSED,
         )
         write_report(paper, recording, view)
-        return 0
-
-    def page(self, recording: Recording, path: str | os.PathLike[str], options: Options | None = None) -> int:
-        from seismo.report.lines.page import write_lines
-
-        write_lines(recording, path, times=(options and options.time) or ELAPSED)
         return 0
 
     def changes(self, paper: Paper | None, sides: Sides, files: tuple[list[str], list[str]], limit: int | None) -> str:

@@ -68,7 +68,7 @@ class LineCells:
     def hottest(self, function: Any) -> str:
         """Return the line of a function with the most own time, and its share of the function's."""
         line = hottest(function)
-        return f"{line.number} ({percent(line.own_ns, function.own_ns) or '0 %'})"
+        return f"{line.line} ({percent(line.own_ns, function.own_ns) or '0 %'})"
 
 
 def hottest(function: Any) -> Any:
@@ -97,4 +97,4 @@ OF_SUMMARY = ("own", "error", "share", "inner", "hits")
 
 def of_times(times: str) -> Columns:
     """Return the columns with the headings that own times of --time need."""
-    return {**COLUMNS, "own": Column("waiting  ", COLUMNS["own"].cell)} if times == "wait" else COLUMNS
+    return {**COLUMNS, "own": COLUMNS["own"]._replace(head="waiting  ")} if times == "wait" else COLUMNS

@@ -14,7 +14,8 @@ from seismo.report.waiting import ELAPSED
 
 if TYPE_CHECKING:
     from seismo.model import Recording
-    from seismo.report.lines.timed_source import TimedLine, TimedProgram
+    from seismo.model.table import LineRow
+    from seismo.report.lines.timed_source import TimedProgram
     from seismo.report.options import Options
     from seismo.report.story import Story
 
@@ -28,19 +29,22 @@ def gutter(recording: Recording, file: str, options: Options) -> Story:
     view = LinesView(order="own", modules=modules, times=options.time or ELAPSED)
     program, view, _ = shown_program(recording, view, _SIGNS)
     hottest = max((text.rank(line.own_ns, line.own_error_ns) for line in program.lines), default=0.0)
-    notes = [(line.function.file, _note(line, program, hottest, view.times)) for line in program.lines]
+    notes = [
+        (program.functions[line.function].file, _note(line, program, hottest, view.times)) for line in program.lines
+    ]
     words = "; ".join(heading(program, view, _SIGNS)).lower()
     return as_story(recording, file, "lines", words, noted(notes, Sources(recording)))
 
 
-def _note(line: TimedLine, program: TimedProgram, hottest: float, times: str) -> Note:
-    data = {"function": called(line.function), **line_data(line, program)}
+def _note(line: LineRow, program: TimedProgram, hottest: float, times: str) -> Note:
+    function = program.functions[line.function]
+    data = {"function": called(function), **line_data(line, program)}
     data["share"] = data.pop("own_share")
     cells = LineCells(_SIGNS, program.whole_ns)
     shown = {name: COLUMNS[name].cell(cells, line) for name in ("own", "error", "share", "hits", *_DETAILS)}
     own = joined(shown["own"], shown["error"])
     details = [
-        ("function", text.function_name(text.PYTHON, line.function.module, line.function.qualname)),
+        ("function", text.function_name(text.PYTHON, function.module, function.qualname)),
         ("hits", shown["hits"]),
         (of_times(times)["own"].head.strip(), f"{own}, {shown['share']}" if own else ""),
         *((COLUMNS[name].head.strip(), shown[name].strip()) for name in _DETAILS),
@@ -49,4 +53,4 @@ def _note(line: TimedLine, program: TimedProgram, hottest: float, times: str) ->
         details.append(("waiting", text.duration(line.wait_ns, _SIGNS)))
     heat = text.rank(line.own_ns, line.own_error_ns) / hottest if hottest > 0 else 0.0
     words = joined(own, shown["share"] if own else "", text.number_of(line.hits, "hit"))
-    return Note(line.number, data, words, details, heat)
+    return Note(line.line, data, words, details, heat)

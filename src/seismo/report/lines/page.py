@@ -7,12 +7,11 @@ times that the recording has: a page can switch between running, elapsed and wai
 from __future__ import annotations
 
 import math
-import os
 from typing import TYPE_CHECKING, Any
 
 from seismo.report import facts, words
 from seismo.report.lines.timed_source import PYTHON, TimedFile, TimedFunction, TimedProgram, timed_program
-from seismo.report.page.document import drawn, save
+from seismo.report.page.document import drawn
 from seismo.report.page.payload import counts, doubles, packed, shown, shown_lines
 from seismo.report.waiting import ELAPSED, reasons
 
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
 
     from seismo.model import Recording
     from seismo.model.table import LineRow
+    from seismo.report.options import Options
     from seismo.report.page.payload import Columns
 
 TIMES = ("cpu", "wait", "wall")
@@ -29,14 +29,10 @@ ROOM = 6_000_000  # most characters of the sources of a page; deflated, about a 
 _INSTRUCTION = 120  # most characters of an instruction's text
 
 
-def write_lines(recording: Recording, path: str | os.PathLike[str], *, title: str = "", times: str = ELAPSED) -> None:
-    """Write the page. times: "cpu", "wall" or "wait", shown first. Raises FormatError if it cannot be written."""
-    save(os.fspath(path), lines_page(recording, title, times))
-
-
-def lines_page(recording: Recording, title: str = "", times: str = ELAPSED) -> str:
+def page(recording: Recording, options: Options) -> str:
     """Return the page as text."""
-    title = title or facts.command_line(recording) or "Lines"
+    times = options.time or ELAPSED
+    title = facts.command_line(recording) or "Lines"
     program = timed_program(recording.timed(times))
     chosen = bool(facts.filter_words(recording))
     files = sorted(program.files, key=lambda file: bool(file.library) and not chosen)
@@ -113,11 +109,15 @@ def _line_columns(program: TimedProgram, functions: Sequence[TimedFunction], hea
     texts = sorted(set(why))
     place = {words_: number for number, words_ in enumerate(texts)}
     head["reasons"] = texts
-    instructions = [(row, *one) for row, line in enumerate(lines) for one in line.instructions]
+    instructions = [
+        (row, *one)
+        for row, line in enumerate(lines)
+        for one in program.instructions.get((line.function, line.line), ())
+    ]
     head["instructions"] = [shown(text, _INSTRUCTION) or "?" for _, _, text, _ in instructions]
     return {
-        "l.function": counts(number_of[line.function.id] for line in lines),
-        "l.line": counts(line.number for line in lines),
+        "l.function": counts(number_of[line.function] for line in lines),
+        "l.line": counts(line.line for line in lines),
         "l.hits": counts(line.hits for line in lines),
         "l.wait": counts(max(0, line.wait_ns) for line in lines),
         "l.await": counts(max(0, line.await_ns) for line in lines),

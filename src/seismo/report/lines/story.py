@@ -10,7 +10,7 @@ from seismo.report import words as text
 from seismo.report.facts import command_line, cpu_ns, filter_words, header, losses, thread_count, wall_ns
 from seismo.report.libraries import library_words
 from seismo.report.lines.columns import MEANINGS, NARROW, OF_FUNCTIONS, OF_LINES, LineCells, hottest, of_times
-from seismo.report.lines.timed_source import TimedFunction, TimedLine, TimedProgram, timed_program
+from seismo.report.lines.timed_source import TimedFunction, TimedProgram, timed_program
 from seismo.report.shown_functions import Modules, chosen_modules
 from seismo.report.story import (
     Name,
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from seismo.model import Recording
+    from seismo.model.table import LineRow
     from seismo.report.options import Options
     from seismo.report.words import Signs
 
@@ -41,7 +42,7 @@ MOSTLY = 0.5  # share of all time; if the program's own lines have less, they ar
 TAB = 4
 
 # The values of --sort, and the words for them.
-ORDERS: dict[str, tuple[Callable[[TimedLine], float], str]] = {
+ORDERS: dict[str, tuple[Callable[[LineRow], float], str]] = {
     "own": (lambda line: text.rank(line.own_ns, line.own_error_ns), "own time"),
     "inner": (lambda line: text.rank(line.inner_ns, line.inner_error_ns), "inner time"),
     "total": (lambda line: text.rank(line.total_ns, line.total_error_ns), "own and inner time"),
@@ -131,23 +132,11 @@ def called(function: TimedFunction) -> str:
     return f"{function.module}:{function.qualname}" if function.module else function.qualname
 
 
-def line_data(line: TimedLine, program: TimedProgram) -> dict[str, Any]:
+def line_data(line: LineRow, program: TimedProgram) -> dict[str, Any]:
     """Return the numbers of a line."""
-    times = (
-        "own_ns",
-        "own_error_ns",
-        "inner_ns",
-        "inner_error_ns",
-        "total_ns",
-        "total_error_ns",
-        "wait_ns",
-        "await_ns",
-    )
-    return {
-        "hits": line.hits,
-        **{name: rounded(getattr(line, name)) for name in times},
-        "own_share": share(line.own_ns, program.whole_ns),
-    }
+    times = ("own", "own_error", "inner", "inner_error", "total", "total_error", "wait", "await")
+    values = {f"{name}_ns": rounded(getattr(line, f"{name}_ns")) for name in times}
+    return {"hits": line.hits, **values, "own_share": share(line.own_ns, program.whole_ns)}
 
 
 def tables(program: TimedProgram, view: LinesView, hidden: str, signs: Signs, roomy: bool = True) -> Iterator[Section]:
@@ -165,7 +154,12 @@ def source_text(source: str) -> str:
 def _lines(program: TimedProgram, view: LinesView, hidden: str, cells: LineCells) -> Section:
     key = ORDERS[view.order][0]
     known = [line for line in program.lines if key(line) > 0 or (line.hits and view.order in ("own", "total"))]
-    lines = sorted(known, key=lambda line: _place(line, key))
+
+    def place_of(line: LineRow) -> tuple[float, int, str, int, str]:
+        function = program.functions[line.function]
+        return -key(line), -line.hits, function.file, line.line, function.qualname
+
+    lines = sorted(known, key=place_of)
     shown = lines[: view.limit]
     notable = any(line.wait_ns >= program.notable_ns for line in shown)
     names = [name for name in OF_LINES if notable or name not in ("waiting", "why")]
@@ -174,16 +168,11 @@ def _lines(program: TimedProgram, view: LinesView, hidden: str, cells: LineCells
     largest = key(shown[0]) if shown else 0.0
     rows = []
     for place, (line, numbers) in enumerate(zip(shown, texts, strict=True)):
-        function, file = line.function, files[line.function.id]
-        source = "" if file.source.problem else file.source.text(line.number).strip()
-        where = text.location(function.file, line.number)
-        data = {
-            "file": file.path,
-            "line": line.number,
-            "function": called(function),
-            **line_data(line, program),
-            "source": source,
-        }
+        function, file = program.functions[line.function], files[line.function]
+        source = "" if file.source.problem else file.source.text(line.line).strip()
+        where = text.location(function.file, line.line)
+        data = {"file": file.path, "line": line.line, "function": called(function)}
+        data |= {**line_data(line, program), "source": source}
         row = [*numbers, Name(where), Name(function.qualname), Name(source)]
         rows.append(Row(data, row, falling(0.95, place, key(line) / largest if largest > 0 else 0)))
     title, remark = heading(program, view, cells.signs)
@@ -200,11 +189,6 @@ def _lines(program: TimedProgram, view: LinesView, hidden: str, cells: LineCells
         noun="line",
         narrow=NARROW,
     )
-
-
-def _place(line: TimedLine, key: Callable[[TimedLine], float]) -> tuple[float, int, str, int, str]:
-    """Return the sort key of a line: the order's value, the hits, the place."""
-    return -key(line), -line.hits, line.function.file, line.number, line.function.qualname
 
 
 def functions_by_own(program: TimedProgram) -> list[TimedFunction]:
@@ -232,12 +216,10 @@ def _functions(program: TimedProgram, view: LinesView, cells: LineCells) -> Sect
             "own_error_ns": rounded(function.own_error_ns),
             "own_share": share(function.own_ns, program.whole_ns),
             "lines": len(function.lines),
-            "hottest": hottest(function).number,
+            "hottest": hottest(function).line,
         }
-        names = [
-            Name(text.function_name(text.PYTHON, function.module, function.qualname)),
-            Name(text.location(function.file, function.line)),
-        ]
+        name = text.function_name(text.PYTHON, function.module, function.qualname)
+        names = [Name(name), Name(text.location(function.file, function.line))]
         largest = shown[0].own_ns
         weight = falling(0.7, place, function.own_ns / largest if largest > 0 else 0)
         rows.append(Row(data, [*numbers, *names], weight))
@@ -272,7 +254,6 @@ def _steps(recording: Recording, file: str, program: TimedProgram) -> list[tuple
         top = called(functions[0])
         steps.report(f"the source of {top}, with the times beside its lines", option("--only", top))
         steps.record(f"who calls {top}, and how often", "profile")
-    if functions:
         steps.report("all sources with the times beside the lines", "--all --min 0")
     if losses(recording, _SIGNS):
         steps.of_file("info", "what was lost, and how it was recorded")

@@ -15,7 +15,8 @@ from seismo.report.tables import Grid, made, write_marks, write_table
 
 if TYPE_CHECKING:
     from seismo.model import Recording
-    from seismo.report.lines.timed_source import TimedFile, TimedFunction, TimedLine, TimedProgram
+    from seismo.model.table import LineRow
+    from seismo.report.lines.timed_source import TimedFile, TimedFunction, TimedProgram
     from seismo.report.words import Signs
 
 HOT = 0.5  # share of the hottest line's own time; shown in red
@@ -70,7 +71,7 @@ def write_sources(paper: Paper, program: TimedProgram, view: LinesView) -> None:
         if file.source.problem:
             paper.line((f"  {printable(file.source.problem)}", "warning"))
         for function in functions:
-            _write_function(paper, file, function, hottest, cells, program.times)
+            _write_function(paper, file, function, hottest, cells, program)
         paper.flush()
     if hidden:
         words = text.number_of(hidden, "more function")
@@ -82,7 +83,7 @@ def _inner(function: TimedFunction) -> float:
     return max((line.total_ns for line in function.lines.values()), default=0.0)
 
 
-def _entries(file: TimedFile, function: TimedFunction) -> list[tuple[int, TimedLine | None]]:
+def _entries(file: TimedFile, function: TimedFunction) -> list[tuple[int, LineRow | None]]:
     """Return the numbered lines of a function: timed, None if it did not run, or several if it has lambdas."""
     first, last = function.span()
     if not file.source.lines or function.qualname == "<module>":  # only those lines of a module that ran
@@ -90,12 +91,12 @@ def _entries(file: TimedFile, function: TimedFunction) -> list[tuple[int, TimedL
     else:
         numbers = list(range(first, min(last, len(file.source.lines)) + 1))
         numbers += sorted(number for number in function.lines if number > len(file.source.lines))
-    at: list[tuple[int, list[TimedLine]]] = [(number, function.at(number)) for number in numbers]
+    at: list[tuple[int, list[LineRow]]] = [(number, function.at(number)) for number in numbers]
     return [(number, line) for number, lines in at for line in (lines or (None,))]
 
 
 def _write_function(
-    paper: Paper, file: TimedFile, function: TimedFunction, hottest: float, cells: LineCells, times: str
+    paper: Paper, file: TimedFile, function: TimedFunction, hottest: float, cells: LineCells, program: TimedProgram
 ) -> None:
     signs = paper.signs
     entries = _entries(file, function)
@@ -106,31 +107,26 @@ def _write_function(
     paper.line((text.shorten(name, paper.width - 20, signs), "strong"), (f"  {spent}", "quiet"))
     notable = any(line is not None and 0 < cells.notable_ns <= line.wait_ns for line in lines)
     names = [one for one in OF_SOURCES if notable or one not in ("waiting", "why")]
-    headings, rows = made(of_times(times), names, cells, lines)
+    headings, rows = made(of_times(program.times), names, cells, lines)
     heats = [round(HEAT * line.own_ns / hottest) if line and hottest > 0 else 0 for line in lines]
     widest = max(len("heat"), *heats)
     rows = [
-        [text.left(signs.full * heat, widest), *row, "" if line and line.function is not function else str(number)]
+        [text.left(signs.full * heat, widest), *row, "" if line and line.function != function.id else str(number)]
         for heat, row, (number, line) in zip(heats, rows, entries, strict=True)
     ]
     grid = Grid([text.left("heat", widest), *headings, "line"], rows, paper.width, NARROW)
     paper.line((grid.head, "quiet"))
     for (number, line), row in zip(entries, rows, strict=True):
         hot = line is not None and hottest > 0 and line.own_ns >= HOT * hottest
-        shown = grid.line(row)
+        shown, shown_text = grid.line(row), source_text(file.source.text(number))
+        if line is not None and line.function != function.id:  # a small function in the line above
+            name = program.functions[line.function].qualname.rpartition(".")[2]
+            shown_text = f"  {signs.hot} {printable(name)}"
         paper.line(
             (shown[:widest], "hot" if hot else "time"),
             shown[widest:],
-            (text.beginning(_source(file, function, number, line, signs), grid.room, signs),
-             "quiet" if line is None else "hot" if hot else ""),
-        )  # fmt: skip
-        for offset, words, hits in [] if line is None else line.instructions:
+            (text.beginning(shown_text, grid.room, signs), "quiet" if line is None else "hot" if hot else ""),
+        )
+        for offset, words, hits in program.instructions.get((line.function, number), ()) if line else ():
             what = text.beginning(f"{offset:>5} {printable(words) or '?'}", grid.room, signs)
             paper.line((grid.line(["", text.count(hits), *[""] * len(headings)]), "quiet"), (what, "quiet"))
-
-
-def _source(file: TimedFile, function: TimedFunction, number: int, line: TimedLine | None, signs: Signs) -> str:
-    """Return the text of a line, or the name of a small function in it."""
-    if line is None or line.function is function:
-        return source_text(file.source.text(number))
-    return f"  {signs.hot} {printable(line.function.qualname.rpartition('.')[2])}"

@@ -8,7 +8,7 @@ function, and the small functions (`<lambda>`, `<genexpr>`, comprehensions) are 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from seismo.report.libraries import file_key, libraries
@@ -19,30 +19,10 @@ if TYPE_CHECKING:
     from collections.abc import Container, Iterator
 
     from seismo.model import Recording
+    from seismo.model.table import LineRow
 
 PYTHON = 0
 SMALL = ("<lambda>", "<genexpr>", "<listcomp>", "<setcomp>", "<dictcomp>")
-
-
-@dataclass
-class TimedLine:
-    """A line of a function. Times in ns, errors as half-widths of 95 % intervals."""
-
-    function: TimedFunction
-    number: int
-    hits: int
-    own_ns: float
-    own_error_ns: float
-    inner_ns: float
-    inner_error_ns: float
-    total_ns: float
-    total_error_ns: float
-    awaits: int
-    await_ns: int
-    wait_ns: int = 0
-    ready_ns: int = 0
-    lock_ns: int = 0
-    instructions: list[tuple[int, str, int]] = field(default_factory=list)  # offset, text, hits
 
 
 @dataclass
@@ -54,7 +34,7 @@ class TimedFunction:
     qualname: str
     file: str
     line: int
-    lines: dict[int, TimedLine] = field(default_factory=dict)
+    lines: dict[int, LineRow] = field(default_factory=dict)
     small: list[TimedFunction] = field(default_factory=list)  # those that are shown among its lines
 
     @property
@@ -84,12 +64,9 @@ class TimedFunction:
         numbers = [number for number in numbers if number > 0] or [0]
         return min(numbers), max(numbers)
 
-    def at(self, number: int) -> list[TimedLine]:
-        """Return the timed lines at a line of the file: the function's own, then those of small functions."""
-        found = [self.lines[number]] if number in self.lines else []
-        for small in self.small:
-            found += small.at(number)
-        return found
+    def at(self, number: int) -> list[LineRow]:
+        """Return the rows of a line of the file: the function's own, then those of small functions."""
+        return [one.lines[number] for one in self.all() if number in one.lines]
 
 
 @dataclass
@@ -118,17 +95,20 @@ class TimedFile:
 
 @dataclass
 class TimedProgram:
-    """All files and lines of a recording. elsewhere_ns: time outside of lines, in ns. whole_ns: all other time.
+    """All files, functions (by id) and lines of a recording. elsewhere_ns: time outside of lines. whole_ns: in lines.
 
-    times: a value of --time. known: the kinds of waiting that were distinguished.
+    times: a value of --time. known: the kinds of waiting that were distinguished. instructions: offset, text and hits
+    of each, by function and line.
     """
 
-    files: list[TimedFile]
-    lines: list[TimedLine]
-    whole_ns: float
-    elsewhere_ns: float
-    times: str = "wall"
-    known: frozenset[str] = frozenset()
+    times: str
+    known: set[str]
+    files: list[TimedFile] = field(default_factory=list)
+    functions: dict[int, TimedFunction] = field(default_factory=dict)
+    lines: list[LineRow] = field(default_factory=list)
+    instructions: dict[tuple[int, int], list[tuple[int, str, int]]] = field(default_factory=dict)
+    whole_ns: float = 0.0
+    elsewhere_ns: float = 0.0
 
     @property
     def notable_ns(self) -> float:
@@ -142,8 +122,7 @@ class TimedProgram:
         """Return the program without libraries' files; whole_ns stays the same."""
         files = [file for file in self.files if not file.library]
         ids = {one.id for file in files for one in file.all()}
-        lines = [line for line in self.lines if line.function.id in ids]
-        return TimedProgram(files, lines, self.whole_ns, self.elsewhere_ns, self.times, self.known)
+        return replace(self, files=files, lines=[line for line in self.lines if line.function in ids])
 
     def library_times(self) -> dict[str, float]:
         """Return the own time of libraries' lines, in ns, by library."""
@@ -156,9 +135,8 @@ class TimedProgram:
 
 def timed_program(recording: Recording, left_out: Container[int] = ()) -> TimedProgram:
     """Return the recording's lines by file and function, most time first. left_out: functions not to show."""
-    functions: dict[int, TimedFunction] = {}
-    program = TimedProgram([], [], 0.0, 0.0, recording.times, frozenset(known_waits(recording)))
-    table = recording.functions
+    program = TimedProgram(recording.times, known_waits(recording))
+    functions, table = program.functions, recording.functions
     kinds, modules, names, files, first = (table[name] for name in ("kind", "module", "qualname", "file", "line"))
     for row in recording.lines:
         if kinds[row.function] != PYTHON or row.line < 1:  # an empty module's only line is 0
@@ -171,15 +149,10 @@ def timed_program(recording: Recording, left_out: Container[int] = ()) -> TimedP
         function = functions.get(id_)
         if function is None:
             function = functions[id_] = TimedFunction(id_, modules[id_], names[id_], files[id_], first[id_])
-        waits = row.awaits, row.await_ns, row.wait_ns, row.ready_ns, row.lock_ns
-        line = TimedLine(function, row.line, row.hits, *row[5:11], *waits)
-        function.lines[row.line] = line
-        program.lines.append(line)
-    for instruction in sorted(recording.instructions, key=lambda row: row.offset):  # the last row of an offset ran last
-        function = functions.get(instruction.function)
-        if function is not None and instruction.line in function.lines:
-            of = function.lines[instruction.line].instructions
-            of.append((instruction.offset, instruction.text, instruction.hits))
+        function.lines[row.line] = row
+        program.lines.append(row)
+    for one in sorted(recording.instructions, key=lambda row: row.offset):  # the last row of an offset ran last
+        program.instructions.setdefault((one.function, one.line), []).append((one.offset, one.text, one.hits))
     program.files = _files(recording, _placed(list(functions.values())))
     return program
 

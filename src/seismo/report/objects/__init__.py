@@ -7,8 +7,6 @@ from seismo.report.kind import Kind
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import os
-
     from seismo.model import Recording
     from seismo.report.options import Options
     from seismo.report.paper import Paper
@@ -46,15 +44,6 @@ class Objects(Kind):
         from seismo.report.objects.text import write_report
 
         write_report(paper, recording, view(options, self.order(options.sort or "", "--sort"), recording))
-        return 0
-
-    def page(self, recording: Recording, path: str | os.PathLike[str], options: Options | None = None) -> int:
-        from seismo.report.objects.options import check_page
-        from seismo.report.objects.page import write_objects
-
-        if options is not None:
-            check_page(options)
-        write_objects(recording, path)
         return 0
 
 

@@ -7,7 +7,6 @@ module makes the page's data; web/src draws it. The cells of the tables are the 
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
 from seismo.model.objects import groups as grouped
@@ -15,8 +14,9 @@ from seismo.report import facts, words
 from seismo.report.objects import facts as object_facts
 from seismo.report.objects.group_descriptions import ObjectWords
 from seismo.report.objects.holders import Holder, Holders, chain
+from seismo.report.objects.options import check_page
 from seismo.report.objects.page_tables import Tables
-from seismo.report.page.document import drawn, save
+from seismo.report.page.document import drawn
 from seismo.report.page.payload import counts, doubles, packed, shown
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from seismo.model import Recording
     from seismo.model.objects.groups import ObjectGroup
+    from seismo.report.options import Options
     from seismo.report.page.payload import Columns
 
 PARTS = 240  # parts of the timeline
@@ -35,14 +36,10 @@ _MARKS = 200
 _SIGNS = words.Signs()
 
 
-def write_objects(recording: Recording, path: str | os.PathLike[str], *, title: str = "") -> None:
-    """Write the page of a recording of objects. Raises FormatError if it cannot be written."""
-    save(os.fspath(path), objects_page(recording, title))
-
-
-def objects_page(recording: Recording, title: str = "") -> str:
-    """Return the page as text."""
-    title = title or facts.command_line(recording) or "Objects"
+def page(recording: Recording, options: Options) -> str:
+    """Return the page as text. Raises UsageError for options that it does not take."""
+    check_page(options)
+    title = facts.command_line(recording) or "Objects"
     descriptions = ObjectWords(recording, _SIGNS)
     types = grouped.by_type(recording)
     timeline, columns = _timeline(recording)

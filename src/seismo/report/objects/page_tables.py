@@ -41,27 +41,19 @@ ROWS = 500  # most rows of a table
 _FUNCTIONS = 8  # most functions of a call path
 
 
-def _named(name: str, head: str) -> Column:
-    """Return a column of what was born in the calls, under another heading."""
-    column = IN_CALLS[name]
-    return Column(head, column.cell, column.about, column.value)
-
-
 def _of_group(column: Column) -> Column:
     """Return a column of a group for leaks."""
     value = column.value
-    return Column(
-        column.head,
-        lambda cells, leak: column.cell(cells, leak.group),
-        column.about,
-        (lambda cells, leak: value(cells, leak.group)) if value else None,
+    return column._replace(
+        cell=lambda cells, leak: column.cell(cells, leak.group),
+        value=(lambda cells, leak: value(cells, leak.group)) if value else None,
     )
 
 
 _INSIDE: Columns = {
-    "inside": _named("inside", "born inside"),
-    "escaped": _named("escaped", "escaped"),
-    "each": _named("each", "born a call"),
+    "inside": IN_CALLS["inside"]._replace(head="born inside"),
+    "escaped": IN_CALLS["escaped"],
+    "each": IN_CALLS["each"]._replace(head="born a call"),
 }
 _LEFT: Columns = {
     "verdict": Column(
