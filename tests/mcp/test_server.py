@@ -75,8 +75,7 @@ def ask_apart(root, *calls, options=()):
     return asyncio.run(asyncio.wait_for(talk(), 120))
 
 
-@pytest.mark.parametrize("ask", [ask, ask_apart])
-def test_each_tool_answers(root, ask):
+def test_each_tool_answers(root):
     found, tools = ask(
         root,
         ("recordings", {}),

@@ -64,7 +64,9 @@ def files(tmp_path, monkeypatch):
     [
         ("lines.seismo --tree", "--tree applies to recordings of calls only"),
         ("lines.seismo --callers main", "--callers applies to recordings of calls only"),
+        ("objects.seismo --tree", "--tree applies to recordings of calls only"),
         ("lines.seismo --by type", "--by applies to recordings of objects only"),
+        ("calls.seismo --type dict", "--type applies to recordings of objects only"),
         ("coverage.seismo --limit 3", "--limit applies to recordings of calls only"),
         ("coverage.seismo --time wall", "--time applies to recordings of calls and lines only"),
         ("objects.seismo --time wall", "--time applies to recordings of calls and lines only"),

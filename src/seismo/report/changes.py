@@ -321,10 +321,16 @@ def _name(paper: Paper, row: DiffRow, width: int) -> list[Span | str]:
     return [(name, "name"), *([("  " + where, "quiet")] if where else [])]
 
 
+def files_of_sides(old: Sequence[str], new: Sequence[str]) -> dict[str, Any]:
+    """Return the files of each side for JSON: one is a string, several are a list."""
+    several = len(old) > 1 or len(new) > 1
+    return {name: list(files) if several else files[0] for name, files in (("old", old), ("new", new))}
+
+
 def as_json(difference: Difference, old: Sequence[str], new: Sequence[str]) -> str:
     """Return all rows as one JSON object, the largest change in own time first; times in ns, means of several runs.
 
-    old, new: the files of each side. One file is a string, several are a list. With several, calls are [fewest, most].
+    old, new: the files of each side. With several, calls are [fewest, most].
     """
     rows = difference.rows
     several = len(old) > 1 or len(new) > 1
@@ -348,7 +354,7 @@ def as_json(difference: Difference, old: Sequence[str], new: Sequence[str]) -> s
         }
         for row in rows
     ]
-    sides: dict[str, Any] = {name: list(files) if several else files[0] for name, files in (("old", old), ("new", new))}
+    sides = files_of_sides(old, new)
     if any(pace != 1 for side in difference.paces for pace in side):
         sides |= {"slower_old": difference.paces[0], "slower_new": difference.paces[1]}
     return json.dumps({**sides, "lines" if of_lines else "functions": found}, indent=2)

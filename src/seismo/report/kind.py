@@ -60,7 +60,7 @@ class Kind:
     sorted_by = "story:ORDERS"
     options = "options:add"  # declares the kind's own options of `seismo report`
     notes = ""  # returns notes that are no loss
-    compares = ""  # writes a page of changes
+    compares = ""  # returns a page of changes
     inlined = ""  # returns an element that draws a recording in a notebook
 
     def __init_subclass__(cls) -> None:
@@ -169,10 +169,11 @@ def changes_page(kind: Kind, sides: Sides, path: str | os.PathLike[str], files: 
     UsageError: there is no such page; FormatError: it cannot be written.
     """
     from seismo.errors import UsageError
+    from seismo.report.page.document import save
 
     if not kind.compares:
         raise UsageError(f"there are no HTML pages of changes in {kind.what}", f"--html {path}", "leave --html out")
-    own(kind, kind.compares)(sides, path, files)
+    save(os.fspath(path), own(kind, kind.compares)(sides, files))
 
 
 def named(name: str) -> Kind:

@@ -72,10 +72,6 @@ def test_the_graph_from_the_root_with_libraries_folded_and_not(show, program):
     assert "lib …" not in shown.names()
     assert values(shown)["lib.core:enter"] == 70
     assert values(shown)["lib.core:inner"] == 60
-
-
-def test_threads_apart(show, program):
-    shown = show(program)
     shown.page.get_by_label("Threads apart").click()
     shown.settle()
     assert values(shown)["MainThread"] == 100
@@ -161,6 +157,9 @@ def test_the_graph_from_the_leaf_and_the_sandwich(show, program):
     assert values(shown, callees) == {"lib.core:inner": 60, "app:work": 20}
     rows = {frame["name"]: frame["y"] for frame in shown.seen(callers)}
     assert rows["app:main"] < rows["lib.core:enter"] < rows["lib.core:inner"]  # callers stand above
+    assert violations(shown) == []
+    shown.press("?")
+    assert violations(shown) == []
 
 
 def test_a_search_dims_and_filters_and_says_how_much(show, program):
@@ -391,15 +390,6 @@ def test_every_size_and_light(show, program, scheme, size):
     other = shown.page.evaluate("getComputedStyle(document.body).backgroundColor")
     assert (sum(map(int, other[4:-1].split(","))) < 200) == (scheme == "light")
     shown.page.locator("tr", has_text="work").first.click()
-    assert violations(shown) == []
-
-
-def test_axe_of_the_dialog_and_the_sandwich(show, program):
-    shown = show(program)
-    shown.page.locator("tr", has_text="inner").first.click()
-    shown.press("l", "4")
-    assert violations(shown) == []
-    shown.press("?")
     assert violations(shown) == []
 
 

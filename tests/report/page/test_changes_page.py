@@ -11,7 +11,7 @@ from page_data import data_of
 from seismo.cli.main import main
 from seismo.model import Builder
 from seismo.report.calls import KIND
-from seismo.report.calls.changes_page import changes_page, write_changes_page
+from seismo.report.calls.changes_page import changes_page
 from seismo.report.paper import Paper
 
 
@@ -101,7 +101,7 @@ def test_other_kinds_have_no_such_page(tmp_path, capsys):
 @pytest.fixture
 def show(showing):
     """Opens the page of what changed between two sides: show(sides, **of Shown)."""
-    return showing(lambda path, sides: write_changes_page(sides, path, FILES))
+    return showing(lambda path, sides: path.write_text(changes_page(sides, FILES), encoding="utf-8") and None)
 
 
 def rows(shown):

@@ -77,7 +77,6 @@ def test_functions_of_a_module_alone(page):
         (["--where", "calls > 2"], ["work", "other"]),
         (["--only", "*enter"], ["enter"]),
         (["--where", "calls > 100"], []),
-        (["--thread", "writer"], ["work"]),
         (["--thread", "1", "--module", "lib*"], []),
     ],
 )
@@ -109,25 +108,26 @@ def test_all_of_it_is_not_called_a_part(page):
     assert NOT_SHOWN not in head["names"]
 
 
+@pytest.mark.parametrize("times", ["cpu", "wall", "wait"])
 @pytest.mark.parametrize("threads", [(), ("writer",), ("*",)])
 @pytest.mark.parametrize("where", ["", "calls > 1000", 'module("json*")'])
-def test_the_table_has_the_numbers_of_the_report(json_tool, threads, where):
+def test_the_table_has_the_numbers_of_the_report(json_tool, threads, where, times):
     modules = Modules(where=about_functions(where)) if where else Modules()
-    chosen = Chosen(json_tool, "cpu", modules, threads, imports=True)
+    chosen = Chosen(json_tool, times, modules, threads, imports=True)
     head, columns = data_of(calls_page(json_tool, chosen))
-    report = json_tool.timed("cpu")
+    report = json_tool.timed(times)
     numbers = [row.id for row in json_tool.threads if not threads or threads == ("*",) or row.name in threads]
     table = report.combined(numbers).functions if threads else report.functions
     rows = sorted(selected_rows(table, "own", modules))
     names = head["names"][: len(columns["f.calls"])]
-    cells = FunctionCells(table, words.Signs(), "cpu")
+    cells = FunctionCells(table, words.Signs(), times)
     assert [name.removeprefix("import ") for name in names] == [
         table["module" if cells.name(row).startswith("import ") else "qualname"][row] for row in rows
     ]
     for name in ("own", "own_error", "total", "total_error"):
-        assert columns[f"f.cpu.{name}"] == [table[f"{name}_ns"][row] for row in rows], name
+        assert columns[f"f.{times}.{name}"] == [table[f"{name}_ns"][row] for row in rows], name
     assert columns["f.calls"] == [table["calls"][row] for row in rows]
-    assert head["wholes"]["cpu"] == cells.whole_ns
+    assert head["wholes"][times] == cells.whole_ns
 
 
 def test_errors_of_merged_paths_are_those_of_the_model():

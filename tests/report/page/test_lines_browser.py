@@ -267,15 +267,11 @@ def test_a_source_of_twenty_thousand_lines(show, tmp_path):
     assert shown.page.locator(".list table").get_attribute("aria-rowcount") == "20001"
 
 
-def test_an_empty_recording_says_so(show):
-    shown = show(builder().build({"recorder": "linetimes"}))
-    assert "No line ran" in shown.text(".reading")
-    assert "No line ran" in shown.text(".list")
-    assert violations(shown) == []
-
-
-def test_what_was_lost_is_said(show):
+def test_an_empty_recording_of_which_something_was_lost_says_so(show):
     b = builder()
     b.loss("paths-folded", 3)
     shown = show(b.build({"recorder": "linetimes"}))
     assert "something was lost" in shown.text("header")
+    assert "No line ran" in shown.text(".reading")
+    assert "No line ran" in shown.text(".list")
+    assert violations(shown) == []

@@ -79,7 +79,7 @@ def test_the_schema_holds(folder, capfd, kind):
 def test_the_schema_holds_for_what_is_made(stories, name):
     told = json.loads(document(stories[name]))
     VALIDATOR.validate(told)
-    assert told["kind"] == name.split()[0] if name.startswith("objects") else "calls"
+    assert told["kind"] == ("objects" if name.startswith("objects") else "calls")
     assert told["complete"] is (name not in ("hostile", "large"))
 
 
@@ -241,8 +241,8 @@ def test_without_times_calls_are_ranked(folder, capfd):
     assert "## Functions by calls (100 % is " in shown
     assert "## Call tree by calls" in shown
     assert f"{main_path['total_calls']:,} total, 1 call `__main__:main`" in shown
-    for step in told["next"]:
-        children.python("-m", *shlex.split(step["command"]), cwd=folder)
+    reports = [shlex.split(step["command"])[3:] for step in told["next"] if step["command"].startswith("seismo report")]
+    assert all(printed(capfd, folder / "counted.seismo", *options) for options in reports)
 
 
 def test_only_what_is_asked_for_is_told(folder, capfd):
@@ -357,15 +357,17 @@ def test_losses_stay_in_the_shortest_document(stories):
 
 
 @pytest.mark.parametrize("kind", samples.VERBS)
-def test_what_to_look_at_next_can_be_typed(folder, stories, kind):
+def test_what_to_look_at_next_can_be_typed(folder, stories, kind, monkeypatch):
+    monkeypatch.chdir(folder)
     steps = json.loads(document(stories[kind]))["next"]
     assert steps or kind == "watch"
     for step in steps:
         command = shlex.split(step["command"])
         assert command[0] == "seismo"
-        if command[1] == "view":  # which serves until somebody ends it
-            continue
-        children.python("-m", *command, cwd=folder)
+        if command[1] in ("report", "info"):
+            assert main(command[1:]) == 0
+        elif command[1] != "view":  # which serves until somebody ends it
+            children.python("-m", *command, cwd=folder)
 
 
 def test_hostile_names_in_commands_are_words(stories, folder):

@@ -21,7 +21,7 @@ class Calls(Kind):
     name = recording_kinds.CALLS
     rows = "functions"
     notes = "facts:notes"
-    compares = "changes_page:write_changes_page"
+    compares = "changes_page:changes_page"
     inlined = "page:calls_frame"
     sorted_by = "sort_orders:ORDERS"
     others_are_in = "their callers' own time"

@@ -19,7 +19,7 @@ from seismo.report.calls.paths import Paths, summed
 from seismo.report.changes import OF_FUNCTIONS, call_cells, overview, time_cells, without_times
 from seismo.report.function_names import place
 from seismo.report.libraries import INSTALLED, STANDARD, of_functions
-from seismo.report.page.document import drawn, save
+from seismo.report.page.document import drawn
 from seismo.report.page.payload import counts, doubles, packed, shown
 
 if TYPE_CHECKING:
@@ -33,13 +33,8 @@ _SIGNS = words.Signs()
 _BOTH, _NEW, _GONE, _SOMETIMES = "both", "new", "gone", "sometimes"
 
 
-def write_changes_page(sides: Sides, path: str | os.PathLike[str], files: tuple[list[str], list[str]]) -> None:
-    """Write the page. files: those of each side. Raises FormatError if it cannot be written."""
-    save(os.fspath(path), changes_page(sides, files))
-
-
 def changes_page(sides: Sides, files: tuple[list[str], list[str]]) -> str:
-    """Return the page as text."""
+    """Return the page as text. files: those of each side."""
     title = " → ".join(", ".join(os.path.basename(file) for file in side[:3]) for side in files)
     old, new = sides
     found = difference(old, new)

@@ -98,11 +98,9 @@ class FunctionCells:
     def each(self, row: int) -> str:
         """Return the own time per call."""
         calls = self.columns["calls"][row]
-        if not calls:
+        if not calls or self.times == "calls":
             return ""
         own, error = (self.columns[name][row] / calls for name in ("own_ns", "own_error_ns"))
-        if self.times == "calls":
-            return ""
         return text.aligned(text.time(own, error, self.signs))
 
     def count(self, column: str, row: int) -> str:
@@ -237,11 +235,7 @@ def usual_columns(cells: FunctionCells, rows: Sequence[int], order: str, roomy: 
 
 
 def selected_rows(
-    functions: Table[FunctionRow],
-    order: str,
-    modules: Modules,
-    tree: Table[NodeRow] | None = None,
-    times: str = "wall",
+    functions: Table[FunctionRow], order: str, modules: Modules, tree: Table[NodeRow] | None = None, times: str = "wall"
 ) -> list[int]:
     """Return all rows that the modules' filter lets through, in one of ORDERS. tree: as in in_order().
 
@@ -294,12 +288,7 @@ def write_functions(
         rest = text.percent(sum(own[row] for row in rows[len(shown) :]), cells.whole_ns)
         more = text.number_of(len(rows) - len(shown), "more function")
         what = {"calls": "calls", "wait": "waiting"}.get(times, "own time")
-        paper.line(
-            (
-                f"  {paper.signs.cut} {more}, {rest or '0 %'} of the {what} ({paper.more_all})",
-                "quiet",
-            )
-        )
+        paper.line((f"  {paper.signs.cut} {more}, {rest or '0 %'} of the {what} ({paper.more_all})", "quiet"))
 
 
 def _relevant(functions: Table[FunctionRow], rows: Sequence[int], order: str, times: str) -> int:

@@ -9,7 +9,6 @@ from seismo.report.waiting import ELAPSED
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable
 
     from seismo.model import Recording
     from seismo.report.calls.text import View
@@ -41,10 +40,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     declare("--depth", depth, "N", "whole")
     least = "leave out rows of the call tree below this share of the time (default: 1)"
     declare("--min", least, "PERCENT", "percent")
-    _add_selection(declarer(parser, "calls: which functions to show"))
-
-
-def _add_selection(declare: Callable[..., None]) -> None:
+    declare = declarer(parser, "calls: which functions to show")
     declare("--module", "show only modules that match, such as 'app.*'", "GLOB")
     declare("--exclude-module", "leave out modules that match", "GLOB")
     declare("--thread", "show only this thread (seismo info lists the threads)", "NAME|ID")

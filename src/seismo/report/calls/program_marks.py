@@ -9,7 +9,7 @@ from seismo.model.trace.runtime_events import Span, landmarks, pauses, spans
 from seismo.report import words as text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from seismo.model import Recording
     from seismo.model.trace.calls import InstantRow, Window
@@ -63,7 +63,7 @@ def events_within(paper: Paper, recording: Recording, window: Window, first: int
         return f" on {thread_name(recording, thread)}" if several else ""
 
     found = [(row.time_ns, f"{_instant_words(row)}{on(row.thread)}") for row in window.instants if row.kind in _NAMES]
-    found += _of_spans(paper, recording, window)
+    found += _of_spans(paper, recording, window, on)
     for pause in pauses(window.instants):
         took = text.duration(pause.end_ns - pause.start_ns, paper.signs) if pause.end_ns >= 0 else "end not seen"
         freed = f", freed {text.number_of(pause.collected, 'object')}" if pause.collected > 0 else ""
@@ -88,25 +88,20 @@ def _instant_words(row: InstantRow) -> str:
     return f"{_NAMES[row.kind]} {with_values(row.name, values)}"
 
 
-def _of_spans(paper: Paper, recording: Recording, window: Window) -> list[tuple[int, str]]:
-    """Return a line for each span that began in the window, and for each that only ended there."""
+def _of_spans(paper: Paper, recording: Recording, window: Window, on: Callable[[int], str]) -> list[tuple[int, str]]:
+    """Return a line for each span that began in the window, and for each that only ended there. on: names a thread."""
     process = recording._raw["threads"]["process"].tolist()
-    several = len(recording.threads) > 1
     begun = spans(recording, window.instants)
     names = {(process[span.thread], span.number): span.name for span in begun}
     found = []
     for span in begun:
         outer = names.get((process[span.thread], span.outer), "")
-        inside = f" in {printable(outer)}" if outer else ""
-        where = f" on {thread_name(recording, span.thread)}" if several else ""
+        where = f"{f' in {printable(outer)}' if outer else ''}{on(span.thread)}"
         took = text.duration(span.end_ns - span.start_ns, paper.signs) if span.end_ns >= 0 else "goes on"
         left = f", left by {printable(span.error)}" if span.error else ""
-        found.append((span.start_ns, f"span {with_values(span.name, span.values)}{inside}{where}: {took}{left}"))
-    for row in window.instants:
-        if row.kind == "end" and (process[row.thread], row.span) not in names:
-            where = f" on {thread_name(recording, row.thread)}" if several else ""
-            found.append((row.time_ns, f"span {printable(row.name)}{where} ends"))
-    return found
+        found.append((span.start_ns, f"span {with_values(span.name, span.values)}{where}: {took}{left}"))
+    ends = [row for row in window.instants if row.kind == "end" and (process[row.thread], row.span) not in names]
+    return found + [(row.time_ns, f"span {printable(row.name)}{on(row.thread)} ends") for row in ends]
 
 
 def thread_name(recording: Recording, thread: int) -> str:

@@ -7,13 +7,7 @@ from typing import TYPE_CHECKING, Any
 from seismo.model.idle_threads import without_idle
 from seismo.model.recording import BY_CALLS
 from seismo.report import words as text
-from seismo.report.calls.functions import (
-    FunctionCells,
-    order_words,
-    selected_rows,
-    usual_columns,
-    whole_words,
-)
+from seismo.report.calls.functions import FunctionCells, order_words, selected_rows, usual_columns, whole_words
 from seismo.report.calls.imports import with_imports_as_one
 from seismo.report.calls.options import usual_times
 from seismo.report.calls.sources import block
@@ -24,7 +18,7 @@ from seismo.report.function_names import is_compiled
 from seismo.report.libraries import of_functions
 from seismo.report.shown_functions import Modules, chosen_modules
 from seismo.report.sources import Sources
-from seismo.report.story import Name, Row, Section, Story, facts_section, falling, next_section, rounded, share
+from seismo.report.story import Name, Row, Section, Story, facts_section, falling, rounded, share
 from seismo.report.story.steps import Steps, option
 from seismo.report.waiting import known_waits
 
@@ -104,7 +98,6 @@ def story(recording: Recording, file: str, most: int, options: Options) -> Story
     """Return the story. file: the recording's name in commands. most: rows of a section."""
     by = options.time or usual_times(recording)
     modules = chosen_modules(options)
-    steps = Steps(recording, file)
     shown = without_idle(recording)[0].timed(by)
     known = known_waits(shown)
     table = shown.functions if options.imports else with_imports_as_one(shown)
@@ -127,9 +120,8 @@ def story(recording: Recording, file: str, most: int, options: Options) -> Story
         sections += trace.sections(recording, functions, min(most, trace.LONGEST))
     if len(recording.threads) > 1:
         sections.append(_threads(recording, most))
-    _steps(steps, recording, functions, rows, by, watch)
     sections = [section for section in sections if section.rows or section.name in ("functions", "paths")]
-    sections.append(next_section(steps.found))
+    sections.append(_steps(recording, file, functions, rows))
     kind = "watch" if watch else "trace" if recording.calls else "calls"
     title = {"watch": "Matches of a watch in", "trace": "Trace of", "calls": "Calls of"}[kind]
     lost = bool(losses(recording, _SIGNS))
@@ -342,7 +334,8 @@ def _threads(recording: Recording, most: int) -> Section:
     return Section("threads", "Threads", rows, headings=headings, numbers=3, more=len(threads) - len(rows))
 
 
-def _steps(steps: Steps, recording: Recording, functions: Functions, rows: Sequence[int], by: str, watch: bool) -> None:
+def _steps(recording: Recording, file: str, functions: Functions, rows: Sequence[int]) -> Section:
+    steps, watch = Steps(recording, file), is_watch(recording)
     columns, whole = functions.cells.columns, functions.cells.whole_ns
     own, total, kinds = (columns[name] for name in ("own_ns", "total_ns", "kind"))
     mine = {
@@ -353,7 +346,7 @@ def _steps(steps: Steps, recording: Recording, functions: Functions, rows: Seque
         leading = [row for row in rows if row in mine]
     if leading and not watch:
         top = leading[0]
-        has, what = text.percent(own[top], whole), "calls" if by == BY_CALLS else "own time"
+        has, what = text.percent(own[top], whole), "calls" if functions.cells.times == BY_CALLS else "own time"
         steps.report(
             f"who calls {functions.called(top)}, which has {has or 'much'} of the {what}",
             option("--callers", functions.called(top)),
@@ -375,5 +368,4 @@ def _steps(steps: Steps, recording: Recording, functions: Functions, rows: Seque
         steps.of_file("view", "every call on a timeline")
     elif not watch and rows:
         steps.record("when each call happened", "trace")
-    if losses(recording, _SIGNS):
-        steps.of_file("info", "what was lost, and how it was recorded")
+    return steps.section()

@@ -14,7 +14,7 @@ from seismo.coverage.percentages import runs
 from seismo.escape import printable
 from seismo.model.difference import diff_lines
 from seismo.report import words as text
-from seismo.report.changes import named, ranged
+from seismo.report.changes import files_of_sides, named, ranged
 from seismo.report.facts import command_line, incomplete, write_facts
 
 if TYPE_CHECKING:
@@ -117,12 +117,10 @@ def _numbers(lines: Sequence[int]) -> str:
 
 
 def as_json(old: Sequence[Recording], new: Sequence[Recording], paths: tuple[Sequence[str], Sequence[str]]) -> str:
-    """Return the changes as one JSON object: functions with their lines. With several runs, the files are lists."""
+    """Return the changes as one JSON object: functions with their lines."""
     changes = _changes(old, new)
-    several = len(old) > 1 or len(new) > 1
-    sides = {name: list(files) if several else files[0] for name, files in zip(("old", "new"), paths, strict=True)}
     content = {
-        **sides,
+        **files_of_sides(*paths),
         "ran_only_now": [place._asdict() for place in changes.now],
         "ran_only_before": [place._asdict() for place in changes.before],
         "ran_sometimes": changes.sometimes,

@@ -32,6 +32,9 @@ INDEX = "index.html"
 NONE, RAN, PARTIAL, MISSING, EXCLUDED = range(5)
 MORE = 8
 _NAME = 300  # most characters of the name of a context
+# The numbers of a file and of all, and their attributes in Percentages.
+_NUMBERS = {name: name for name in ("statements", "missing", "excluded", "branches")}
+_NUMBERS |= {"partial": "partial_branches", "untaken": "missing_branches"}
 
 
 def write_by_settings(
@@ -78,8 +81,6 @@ def index_data(
     report: CoverageReport, files: Sequence[FileCoverage], settings: Settings, facts: Sequence[tuple[str, str]]
 ) -> str:
     """Return the totals, the problems, and the numbers of the files, packed."""
-    totals = report.totals
-    numbers = [file.numbers for file in files]
     head = {
         "kind": "coverage",
         "title": shown(settings.html_title),
@@ -90,28 +91,13 @@ def index_data(
         "paths": [shown(file.path) for file in files],
         "missing": [shown(missing_text(file), 2_000) for file in files],
         "of": len(report.files),
-        "totals": {
-            "statements": totals.statements,
-            "missing": totals.missing,
-            "excluded": totals.excluded,
-            "branches": totals.branches,
-            "partial": totals.partial_branches,
-            "untaken": totals.missing_branches,
-        },
+        "totals": {name: getattr(report.totals, of) for name, of in _NUMBERS.items()},
         "problems": [
             [shown(problem.path), shown(problem.text, 2_000)] for problem in report.problems if not problem.minor
         ],
     }
-    columns = {
-        "statements": counts(one.statements for one in numbers),
-        "missing": counts(one.missing for one in numbers),
-        "excluded": counts(one.excluded for one in numbers),
-        "branches": counts(one.branches for one in numbers),
-        "partial": counts(one.partial_branches for one in numbers),
-        "untaken": counts(one.missing_branches for one in numbers),
-        "changed": counts(int(file.changed) for file in files),
-    }
-    return packed(head, columns)
+    columns = {name: counts(getattr(file.numbers, of) for file in files) for name, of in _NUMBERS.items()}
+    return packed(head, {**columns, "changed": counts(int(file.changed) for file in files)})
 
 
 def file_data(file: FileCoverage) -> str:

@@ -12,7 +12,7 @@ from seismo.errors import UsageError
 from seismo.escape import printable
 from seismo.report import words as text
 from seismo.report.facts import command_line, header, losses, wall_ns
-from seismo.report.story import Name, Row, Section, Story, facts_section, falling, next_section, rounded
+from seismo.report.story import Name, Row, Section, Story, facts_section, falling, rounded
 from seismo.report.story.steps import Steps, option
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def story(kind: Coverage, recording: Recording, file: str, most: int) -> Story:
         _problems(report),
     ]
     sections = [section for section in sections if section.rows or section.name == "files"]
-    sections.append(next_section(_steps(recording, file, report)))
+    sections.append(_steps(recording, file, report))
     lost = bool(losses(recording, _SIGNS))
     return Story("coverage", "Coverage of", command_line(recording), file, _totals(recording, report), sections, lost)
 
@@ -251,7 +251,7 @@ def _problems(report: CoverageReport) -> Section:
     return Section("problems", "Problems", rows, headings=("file", "what"), more=len(problems) - len(rows))
 
 
-def _steps(recording: Recording, file: str, report: CoverageReport) -> list[tuple[str, str]]:
+def _steps(recording: Recording, file: str, report: CoverageReport) -> Section:
     steps = Steps(recording, file)
     if report.totals.missing or report.totals.missing_branches:
         steps.report("all missing lines and branches, file by file", "--show-missing --skip-covered")
@@ -263,6 +263,4 @@ def _steps(recording: Recording, file: str, report: CoverageReport) -> list[tupl
             steps.report("who runs a line", option("--line", f"{ran.path}:{ran.executed[0]}"))
     if not report.branch:
         steps.record("which branches were taken, besides", "cover", "--branch")
-    if losses(recording, _SIGNS):
-        steps.of_file("info", "what was lost, and how it was recorded")
-    return steps.found
+    return steps.section()

@@ -21,7 +21,6 @@ from seismo.report.story import (
     falling,
     marks,
     marks_section,
-    next_section,
     rounded,
     share,
 )
@@ -83,7 +82,7 @@ def story(recording: Recording, file: str, most: int, options: Options) -> Story
     program, view, hidden = shown_program(recording, view, _SIGNS)
     sections = [facts_section(header(recording, _SIGNS)), *tables(program, view, hidden, _SIGNS), _problems(program)]
     sections = [section for section in sections if section.rows or section.name == "lines"]
-    sections += [marks_section(marks(MEANINGS, sections)), next_section(_steps(recording, file, program))]
+    sections += [marks_section(marks(MEANINGS, sections)), _steps(recording, file, program)]
     lost = bool(losses(recording, _SIGNS))
     return Story("lines", "Times of lines of", command_line(recording), file, totals(recording), sections, lost)
 
@@ -247,7 +246,7 @@ def _problems(program: TimedProgram) -> Section:
     return Section("problems", "Sources that are not shown", rows[:10], headings=("file", "why"), more=len(rows[10:]))
 
 
-def _steps(recording: Recording, file: str, program: TimedProgram) -> list[tuple[str, str]]:
+def _steps(recording: Recording, file: str, program: TimedProgram) -> Section:
     steps = Steps(recording, file)
     functions = functions_by_own(program)
     if functions:
@@ -255,6 +254,4 @@ def _steps(recording: Recording, file: str, program: TimedProgram) -> list[tuple
         steps.report(f"the source of {top}, with the times beside its lines", option("--only", top))
         steps.record(f"who calls {top}, and how often", "profile")
         steps.report("all sources with the times beside the lines", "--all --min 0")
-    if losses(recording, _SIGNS):
-        steps.of_file("info", "what was lost, and how it was recorded")
-    return steps.found
+    return steps.section()

@@ -9,14 +9,14 @@ difference.
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from seismo.escape import printable
 from seismo.model.difference import sure_change
 from seismo.model.objects.difference import ObjectDiffRow, diff_objects
 from seismo.model.objects.groups import totals, types_in
 from seismo.report import words as text
-from seismo.report.changes import growth, named, ranged
+from seismo.report.changes import files_of_sides, growth, named, ranged
 from seismo.report.facts import command_line, incomplete, write_facts
 from seismo.report.libraries import file_key, libraries
 from seismo.report.objects.libraries import place
@@ -160,13 +160,10 @@ def _what(row: ObjectDiffRow, with_line: bool, width: int, signs: Signs) -> str:
 def as_json(old: Sequence[Recording], new: Sequence[Recording], paths: tuple[Sequence[str], Sequence[str]]) -> str:
     """Return all groups as one JSON object, by size of the change.
 
-    With several runs, `old` and `new` have the least of each count, `old_most` and `new_most` the largest; files are
-    lists.
+    With several runs, `old` and `new` have the least of each count, `old_most` and `new_most` the largest.
     """
     several = len(old) > 1 or len(new) > 1
-    content: dict[str, Any] = {
-        name: list(files) if several else files[0] for name, files in zip(("old", "new"), paths, strict=True)
-    }
+    content = files_of_sides(*paths)
     for by, name in (("type", "types"), ("type and line", "lines")):
         content[name] = [
             {

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from seismo.model.objects.groups import ObjectGroup
-    from seismo.model.objects.leaks import Leak
     from seismo.report.tables import Columns
 
 
@@ -127,10 +126,6 @@ class Cells:
         """Return the mean number per call."""
         return each(number, calls, approximate, self.signs)
 
-    def calls_with(self, leak: Leak) -> str:
-        """Return the number of calls that left some."""
-        return f"{self.signs.at_most if leak.at_most else ''}{leak.calls_with:,}"
-
 
 def _share(part: str, whole: str) -> Callable[[Cells, ObjectGroup], str]:
     """Return a cell with one number of a group as a part of another, or "" for 0."""
@@ -175,11 +170,7 @@ BY_LINE: Sequence[str] = ("born", "gc", "short", "live", "bytes", "live-bytes", 
 CHURN = ("short-lived", "share", "own", "bytes", "life")
 ALIVE = ("live", "live-bytes", "born", "peak")
 CYCLES = ("gc", "of-died", "born", "life")
-MEANINGS = {
-    "short": _SHORT,
-    "short-lived": _SHORT,
-    "life": "median age at death: other objects born meanwhile / time",
-}
+MEANINGS = {"short": _SHORT, "short-lived": _SHORT, "life": "median age at death: other objects born meanwhile / time"}
 NARROW = ("peak", "died", "live bytes", "life", "bytes", "by gc")  # headings to drop first on a narrow paper
 
 # The columns of a Leak: the objects that calls left alive.
@@ -191,7 +182,12 @@ LEAKS: Columns = {
         "alive a call",
         _of("per_call"),
     ),
-    "calls": Column("in calls", Cells.calls_with, "calls that left some", _of("calls_with")),
+    "calls": Column(
+        "in calls",
+        lambda cells, leak: f"{cells.signs.at_most if leak.at_most else ''}{leak.calls_with:,}",
+        "calls that left some",
+        _of("calls_with"),
+    ),
     "over": Column(
         "over calls",
         lambda cells, leak: text.sparkline(leak.parts, cells.signs),

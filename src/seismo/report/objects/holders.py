@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from seismo.model import Recording
-    from seismo.report.paper import Paper, Span
+    from seismo.report.paper import Paper
     from seismo.report.words import Signs
 
 MOST = 4  # most holders of one thing to show
@@ -124,22 +124,17 @@ def _write(paper: Paper, holders: list[Holder], before: str) -> None:
         last = number == len(shown) - 1 and not rest
         links = chain(holder)
         here, under = (signs.end, signs.below) if last else (signs.fork, signs.beside)
-        first, *more = _wrapped(links, paper.width - text.cells(before) - 12, signs)
+        *others, last_line = _wrapped(links, paper.width - text.cells(before) - 12, signs)
+        shown_lines = [*((line, "") for line in others), (last_line, "name" if links[-1].is_root else "")]
         count = f"{holder.count:,} "
-        paper.line((before + here, "quiet"), (count, "strong"), *_spans(first, links[-1].is_root and not more))
-        for line in more:
-            paper.line(
-                (before + under + " " * len(count), "quiet"), *_spans(line, links[-1].is_root and line is more[-1])
-            )
+        paper.line((before + here, "quiet"), (count, "strong"), shown_lines[0])
+        for line in shown_lines[1:]:
+            paper.line((before + under + " " * len(count), "quiet"), line)
         _write(paper, links[-1].ranked(), before + under)
     if rest:
         others = sum(holder.count for holder in rest)
         words = f"{others:,} {signs.held} {text.number_of(len(rest), 'other holder')}"
         paper.line((f"{before}{signs.end}{words}", "quiet"))
-
-
-def _spans(line: str, root: bool) -> list[Span]:
-    return [(line, "name" if root else "")]
 
 
 def chain(holder: Holder) -> list[Holder]:

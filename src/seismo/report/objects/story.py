@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from seismo.escape import printable
@@ -41,7 +42,6 @@ from seismo.report.story import (
     falling,
     marks,
     marks_section,
-    next_section,
     rounded,
 )
 from seismo.report.story.steps import Steps, option
@@ -126,8 +126,7 @@ def story(recording: Recording, file: str, most: int, options: Options) -> Story
     view = ObjectsView(limit=most, libraries=options.libraries or bool(filter_words(recording)))
     tables = Tables(ObjectWords(recording, _SIGNS), view)
     sections = [facts_section(header(recording, _SIGNS)), *tables.all()]
-    steps = _steps(recording, file, sections)
-    sections += [marks_section(marks(MEANINGS, sections)), next_section(steps)]
+    sections += [marks_section(marks(MEANINGS, sections)), _steps(recording, file, sections)]
     lost = bool(losses(recording, _SIGNS))
     return Story("objects", "Objects of", command_line(recording), file, totals(recording), sections, lost)
 
@@ -234,7 +233,8 @@ class Tables:
         whole = [sum(getattr(one, name) for one in spans) for name in ("born", "died", "escaping", "alive")]
         total = [self._cells.each(whole[0], self._cells.calls), *(f"{one:,}" for one in whole)]
         more: dict[str, Any] = {"remark": self._whose_calls(), "none": "nothing", "total": total}
-        return self._section("born", led(groups, _born_in_calls), _born_in_calls, **more)
+        born_in_calls = attrgetter("span_born")
+        return self._section("born", led(groups, born_in_calls), born_in_calls, **more)
 
     def _whose_calls(self) -> str:
         """Return `1,000 calls of app:handle`."""
@@ -312,10 +312,6 @@ class Tables:
         return {**place(self._words, group), **spans, "calls": self._cells.calls}
 
 
-def _born_in_calls(group: ObjectGroup) -> float:
-    return group.span_born
-
-
 def _judged(leak: Leak) -> dict[str, Any]:
     return {
         "alive": leak.alive,
@@ -332,12 +328,8 @@ def _judged(leak: Leak) -> dict[str, Any]:
 
 
 def _names(words: ObjectWords, group: ObjectGroup) -> list[str]:
-    return [
-        Name(words.types(group)),
-        Name(words.place(group)),
-        Name(words.function(group.function)),
-        Name(words.source(group)),
-    ]
+    function = words.function(group.function)
+    return [Name(part) for part in (words.types(group), words.place(group), function, words.source(group))]
 
 
 # ---- Holders of survivors. ----
@@ -375,7 +367,7 @@ def chain_of(held: Held | None, signs: Signs) -> str:
 # ---- Next steps. ----
 
 
-def _steps(recording: Recording, file: str, sections: Sequence[Section]) -> list[tuple[str, str]]:
+def _steps(recording: Recording, file: str, sections: Sequence[Section]) -> Section:
     steps = Steps(recording, file)
     alive = [row.data for section in sections if section.name in ("alive", "leaks") for row in section.rows]
     if alive and alive[0]["type"]:
@@ -393,6 +385,4 @@ def _steps(recording: Recording, file: str, sections: Sequence[Section]) -> list
         steps.record("on which call paths objects are made", "objects", "--paths")
     else:
         steps.record("which lines make the objects", "objects")
-    if losses(recording, _SIGNS):
-        steps.of_file("info", "what was lost, and how it was recorded")
-    return steps.found
+    return steps.section()

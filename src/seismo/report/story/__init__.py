@@ -174,15 +174,6 @@ def marks_section(found: Facts) -> Section:
     return Section("marks", "What columns and signs mean", rows, form="list")
 
 
-def next_section(steps: Sequence[tuple[str, str]]) -> Section:
-    """Return the section of next steps: commands and their purposes, the most promising first."""
-    rows = [
-        Row({"command": command, "why": why}, (Name(command), Name(why)), 0.87 * 0.7**place)
-        for place, (command, why) in enumerate(steps)
-    ]
-    return Section("next", "What to look at next", rows, form="list", none="nothing more to see")
-
-
 def rounded(ns: float) -> float | int:
     """Return a time rounded to a thousandth of a nanosecond, as an int if that is whole."""
     value = round(float(ns), 3)

@@ -6,6 +6,9 @@ import os
 from typing import TYPE_CHECKING
 
 from seismo.escape import shell_word
+from seismo.report.facts import losses
+from seismo.report.story import Name, Row, Section
+from seismo.report.words import Signs
 
 if TYPE_CHECKING:
     from seismo.model import Recording
@@ -17,22 +20,32 @@ class Steps:
     """The commands for a recording in a file."""
 
     def __init__(self, recording: Recording, file: str) -> None:
-        self._file = shell_word(file)
-        self._program = _program(recording)
-        self.found: list[tuple[str, str]] = []
+        self._file, self._program = shell_word(file), _program(recording)
+        self._lost = bool(losses(recording, Signs()))
+        self._found: list[tuple[str, str]] = []
 
     def report(self, why: str, *options: str) -> None:
         """Add another report of the same file."""
-        self.found.append((" ".join(["seismo report", self._file, *options]), why))
+        self._found.append((" ".join(["seismo report", self._file, *options]), why))
 
     def of_file(self, verb: str, why: str) -> None:
         """Add another command for the same file."""
-        self.found.append((f"seismo {verb} {self._file}", why))
+        self._found.append((f"seismo {verb} {self._file}", why))
 
     def record(self, why: str, verb: str, *options: str) -> None:
         """Add another recording of the program, if its command line is known and unique."""
         if self._program:
-            self.found.append((" ".join(["seismo", verb, *options, self._program]), why))
+            self._found.append((" ".join(["seismo", verb, *options, self._program]), why))
+
+    def section(self) -> Section:
+        """Return commands and their purposes, the most promising first and the one about losses last."""
+        if self._lost:
+            self.of_file("info", "what was lost, and how it was recorded")
+        rows = [
+            Row({"command": command, "why": why}, (Name(command), Name(why)), 0.87 * 0.7**place)
+            for place, (command, why) in enumerate(self._found)
+        ]
+        return Section("next", "What to look at next", rows, form="list", none="nothing more to see")
 
 
 def option(name: str, value: str) -> str:
