@@ -1,18 +1,15 @@
 """What a recording's file is and holds, as its reader sees it."""
 
-import io
 import json
+
+from on_paper import written
 
 from seismo.model import Builder
 from seismo.report.about import THREADS, as_json, write_about
-from seismo.report.paper import Paper
-from seismo.report.words import Signs
 
 
 def about(recording, path="app.seismo"):
-    out = io.StringIO()
-    write_about(Paper(out, 80, Signs()), recording, path)
-    return out.getvalue().splitlines()
+    return written(write_about, recording, path, width=80).splitlines()
 
 
 def test_golden(json_tool, same_as_golden):

@@ -1,17 +1,16 @@
 """What changed between two recordings, as its reader sees it."""
 
-import io
 import itertools
 import json
 import re
 
 import pytest
+from on_paper import written
 
 from seismo.model import Builder, DiffRow, FunctionKey, diff, read
 from seismo.model.difference import difference, difference_of_lines
 from seismo.report.changes import OF_FUNCTIONS, OF_LINES, STRANGERS, as_json, growth, write_changes
-from seismo.report.paper import Paper
-from seismo.report.words import Signs, cells
+from seismo.report.words import cells
 
 
 def recording(functions):
@@ -32,13 +31,13 @@ def pair():
 
 
 def changes(old, new, rows=None, width=80, limit=15):
-    out = io.StringIO()
     sides = [side if isinstance(side, list) else [side] for side in (old, new)]
     of_lines = bool(sides[0][0].lines)
     found = (difference_of_lines if of_lines else difference)(*sides)
     found = found if rows is None else found._replace(rows=rows)
-    write_changes(Paper(out, width, Signs()), *sides, found, limit, OF_LINES if of_lines else OF_FUNCTIONS)
-    return out.getvalue().splitlines()
+    return written(
+        write_changes, *sides, found, limit, OF_LINES if of_lines else OF_FUNCTIONS, width=width
+    ).splitlines()
 
 
 def test_golden(pair, same_as_golden):

@@ -3,17 +3,15 @@
 import io
 
 import pytest
+from on_paper import summed_up, written
 from page_data import data_of
 
 from seismo.model import Builder
 from seismo.report.libraries import INSTALLED, STANDARD, libraries, library_of
-from seismo.report.lines import KIND
 from seismo.report.lines.page import page
 from seismo.report.lines.story import LinesView
 from seismo.report.lines.text import write_report
 from seismo.report.options import Options
-from seismo.report.paper import Paper
-from seismo.report.words import Signs
 
 LIB = "/opt/python/lib/python3.14/"
 
@@ -89,9 +87,7 @@ def recording(settings=None):
 
 def test_libraries_are_left_out_and_named():
     for libraries_too in (False, True):
-        stream = io.StringIO()
-        write_report(Paper(stream, 100, Signs()), recording(), LinesView(libraries=libraries_too, order=""))
-        shown = stream.getvalue()
+        shown = written(write_report, recording(), LinesView(libraries=libraries_too, order=""))
         assert ("Lines by own time" in shown) == libraries_too
         assert ("Lines by own and inner time" in shown) == (not libraries_too)
         assert "app.py:4" in shown
@@ -102,9 +98,7 @@ def test_libraries_are_left_out_and_named():
 
 def test_the_summary_leaves_them_out_unless_chosen():
     for settings, hidden in (({}, True), ({"where": 'module("*")'}, False)):
-        stream = io.StringIO()
-        KIND.summary(recording(settings), stream)
-        shown = stream.getvalue()
+        shown = "\n".join(summed_up(recording(settings)))
         assert ("_bootstrap" not in shown) == hidden
         assert ("80.0 ms (80.0 %) in lines of the standard library" in shown) == hidden
         assert ("so the lines are sorted by own and inner time" in " ".join(shown.split())) == hidden
@@ -116,9 +110,7 @@ def test_the_summary_of_a_choice_that_nothing_met():
     b.thread(process, name="MainThread", wall_ns=100, cpu_ns=90, main=1)
     built = b.build()
     built.meta.update(recorder="linetimes", settings={"where": 'module("nothing")'})
-    stream = io.StringIO()
-    KIND.summary(built, stream)
-    assert "no function that ran is one of these" in stream.getvalue()
+    assert "no function that ran is one of these" in " ".join(summed_up(built))
 
 
 def test_the_page_divides_them_unless_chosen():

@@ -7,20 +7,18 @@ import re
 from pathlib import Path
 
 import pytest
+from on_paper import summed_up, written
 from page_data import data_of
 
 from seismo import formats
 from seismo.cli.main import main
 from seismo.model import Builder, read
-from seismo.report.calls import KIND as CALLS
 from seismo.report.calls.tree import Limits
 from seismo.report.facts import header
-from seismo.report.lines import KIND as LINES
 from seismo.report.lines import text as lines_report
 from seismo.report.lines.page import page as lines_page
 from seismo.report.lines.story import LinesView
 from seismo.report.options import Options
-from seismo.report.paper import Paper
 from seismo.report.waiting import reasons
 from seismo.report.words import Signs, cells
 
@@ -189,33 +187,25 @@ def test_reasons():
 
 
 def test_the_summaries():
-    out = io.StringIO()
-    CALLS.summary(server(), out, "x.seismo")
-    lines = out.getvalue().splitlines()
+    lines = summed_up(server(), "x.seismo")
     assert " ".join(lines).startswith(
         "seismo: 82 calls of 5 functions in 2.00 s on 2 threads: 130 ms running, 1.87 s waiting"
     )
     assert [line.split()[-1] for line in lines[3:5]] == ["select:poll", "app:page"]
     assert len(lines) <= 15
-    out = io.StringIO()
-    LINES.summary(timed_lines(), out)
-    lines = out.getvalue().splitlines()
+    lines = summed_up(timed_lines())
     assert lines[0].endswith("100 ms running, 1.90 s waiting")
     assert [line.split()[:2] for line in lines[2:4]] == [["1.92", "s"], ["80.0", "ms"]]
 
 
 def test_lines():
-    out = io.StringIO()
-    lines_report.write_report(Paper(out, 100, Signs()), timed_lines(), LinesView(times="cpu"))
-    lines = out.getvalue().splitlines()
+    lines = written(lines_report.write_report, timed_lines(), LinesView(times="cpu")).splitlines()
     assert [row[:4] for row in table(lines, "Lines by")[1:3]] == [
         ["80.0 ms", "80.0 %", "16.0 ms", "5"],
         ["20.0 ms", "20.0 %", "1.90 s", "lock"],
     ]
     assert any(line.split()[:2] == ["waiting", "1.90"] for line in lines)
-    out = io.StringIO()
-    lines_report.write_report(Paper(out, 72, Signs()), timed_lines(), LinesView())
-    assert max(map(cells, out.getvalue().splitlines())) <= 72
+    assert max(map(cells, written(lines_report.write_report, timed_lines(), LinesView(), width=72).splitlines())) <= 72
     head, columns = data_of(lines_page(timed_lines(), Options()))
     assert set(head["there"]) == {"cpu", "wall", "wait"}
     assert 1_900 * MS in [round(wait) for wait in columns["l.wait"]]

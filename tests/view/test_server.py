@@ -22,7 +22,7 @@ def answers(path, query):
     return Answer(json.dumps([path, dict(query)]).encode(), "application/json", "default-src 'none'")
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def server():
     it = Server(answers)
     thread = threading.Thread(target=it.serve)

@@ -176,27 +176,17 @@ def is_watch(recording: Recording) -> bool:
 
 def header(recording: Recording, signs: Signs) -> list[tuple[str, str]]:
     """Return the known facts as (label, sentence), in the order to show them."""
-    facts: list[tuple[str, str]] = []
-    program = command_line(recording)
-    if program:
-        facts.append(("program", program))
-    ran = ", ".join(part for part in (_when(recording), _interpreter(recording), _processes(recording)) if part)
-    if ran:
-        facts.append(("ran", ran))
+    ran = ", ".join(filter(None, (_when(recording), _interpreter(recording), _processes(recording))))
+    facts = [fact for fact in (("program", command_line(recording)), ("ran", ran)) if fact[1]]
     facts += [("cut", part) for part in cuts(recording)]
     its = kind.of(recording)
     known = its.facts(recording, signs)
     facts += [fact for fact in known if fact[0] != "note"]
-    filtered = filter_words(recording)
-    if filtered:
-        facts.append(("filter", filtered))
+    facts += [("filter", words) for words in (filter_words(recording),) if words]
     facts += [fact for fact in known if fact[0] == "note"]
     facts += [("note", sentence) for loss, sentence in _sentences(recording, signs) if loss in NOTES]
     facts += [("lost", sentence) for sentence in losses(recording, signs)] or [("lost", "nothing")]
-    unseen = its.unseen
-    if unseen:
-        facts.append(("unseen", unseen))
-    return facts
+    return facts + ([("unseen", its.unseen)] if its.unseen else [])
 
 
 def _cut_from(recording: Recording) -> int:
@@ -254,14 +244,11 @@ def _processes(recording: Recording) -> str:
 
 def took(recording: Recording, signs: Signs, threads: bool = True) -> tuple[str, str]:
     """Return the fact "took": wall time, CPU time, and the number of threads if `threads`."""
-    parts = []
     wall, cpu = wall_ns(recording), cpu_ns(recording)
     own = sum(recording.functions["own_ns"])
-    parts.append(f"{duration(wall, signs)} wall" if wall > 0 else f"{duration(own, signs)} in functions")
-    if cpu >= 0:
-        parts.append(f"{duration(cpu, signs)} CPU")
-    if threads:
-        parts.append(number_of(max(1, thread_count(recording)), "thread"))
+    parts = [f"{duration(wall, signs)} wall" if wall > 0 else f"{duration(own, signs)} in functions"]
+    parts += [f"{duration(cpu, signs)} CPU"] if cpu >= 0 else []
+    parts += [number_of(max(1, thread_count(recording)), "thread")] if threads else []
     return "took", ", ".join(parts)
 
 
@@ -306,8 +293,7 @@ def calls(recording: Recording) -> str:
     resumes = sum(functions["resumes"])
     unknown = any(str(kind) == "calls-unknown" for kind in recording.losses["kind"])
     words = "unknown" if unknown and not total else f"{at_least}{number_of(total, 'call')}"
-    words += f" of {number_of(len(functions), 'function')}"
-    words += f" on {number_of(len(recording.tree), 'path')}"
+    words += f" of {number_of(len(functions), 'function')} on {number_of(len(recording.tree), 'path')}"
     return words + (f", {count(resumes)} resumes of generators and coroutines" if resumes else "")
 
 

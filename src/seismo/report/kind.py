@@ -7,12 +7,11 @@ arguments in that file of the kind's folder. The words and names of a kind are a
 
 from __future__ import annotations
 
-import os
-
 from seismo import recording_kinds
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import os
     from collections.abc import Sequence
     from typing import Any, TextIO
 
@@ -106,7 +105,7 @@ class Kind:
         from seismo.report.options import Options
         from seismo.report.page.document import save
 
-        save(os.fspath(path), own(self, "page:page")(recording, options or Options()))
+        save(path, own(self, "page:page")(recording, options or Options()))
         return 0
 
     def story(
@@ -173,7 +172,7 @@ def changes_page(kind: Kind, sides: Sides, path: str | os.PathLike[str], files: 
 
     if not kind.compares:
         raise UsageError(f"there are no HTML pages of changes in {kind.what}", f"--html {path}", "leave --html out")
-    save(os.fspath(path), own(kind, kind.compares)(sides, files))
+    save(path, own(kind, kind.compares)(sides, files))
 
 
 def named(name: str) -> Kind:

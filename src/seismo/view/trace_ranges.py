@@ -32,39 +32,31 @@ class _Paths:
     """A call tree that grows as calls are added: parent, function, calls, total time and own time of each path."""
 
     def __init__(self) -> None:
-        self.known: dict[tuple[int, int], int] = {}
-        self.parent: list[int] = []
-        self.function: list[int] = []
+        self.known: dict[tuple[int, int], int] = {}  # by parent and function, in the order of the columns
         self.calls: list[float] = []
         self.total: list[float] = []
         self.own: list[float] = []
         self.left = 0
 
-    def of(self, parent: int, function: int) -> int:
-        """Return the path of a function below another, or -1 if there are too many paths."""
-        key = (parent, function)
-        path = self.known.get(key, -1)
+    def add(self, parent: int, function: int, calls: float, busy: float) -> int:
+        """Add calls of a function below a path. Return their path, or -1 if there are too many.
+
+        Their time is added to its own time and subtracted from its caller's.
+        """
+        path = self.known.get((parent, function), -1)
         if path < 0:
-            if len(self.parent) >= MOST_PATHS:
+            if len(self.known) >= MOST_PATHS:
                 self.left += 1
                 return -1
-            path = self.known[key] = len(self.parent)
-            self.parent.append(parent)
-            self.function.append(function)
-            self.calls.append(0)
-            self.total.append(0)
-            self.own.append(0)
-        return path
-
-    def add(self, path: int, calls: float, busy: float) -> None:
-        """Add calls to a path. Their time is added to its own time and subtracted from its caller's."""
-        if path < 0:
-            return
+            path = self.known[parent, function] = len(self.known)
+            for column in (self.calls, self.total, self.own):
+                column.append(0)
         self.calls[path] += calls
         self.total[path] += busy
         self.own[path] += busy
-        if self.parent[path] >= 0:
-            self.own[self.parent[path]] -= busy
+        if parent >= 0:
+            self.own[parent] -= busy
+        return path
 
 
 def functions_of(recording: Recording, start_ns: int, end_ns: int, threads: Sequence[int]) -> dict[str, Any]:
@@ -83,8 +75,8 @@ def functions_of(recording: Recording, start_ns: int, end_ns: int, threads: Sequ
         "to": end_ns,
         "estimated": estimated,
         "left": paths.left,
-        "parent": paths.parent,
-        "function": paths.function,
+        "parent": [parent for parent, _ in paths.known],
+        "function": [function for _, function in paths.known],
         "calls": paths.calls,
         "total": paths.total,
         "own": [max(0, own) for own in paths.own],
@@ -94,10 +86,9 @@ def functions_of(recording: Recording, start_ns: int, end_ns: int, threads: Sequ
 def _add_rows(paths: _Paths, rows: Table[CallRow], start_ns: int, end_ns: int) -> None:
     of: dict[int, int] = {}
     for number, row in enumerate(rows):  # parents come first
-        path = of[number] = paths.of(of.get(row.parent, -1), row.function)
         busy = min(row.end_ns, end_ns) - max(row.start_ns, start_ns)
         began = row.start_ns >= start_ns and row.call == number
-        paths.add(path, int(began), max(0, busy))
+        of[number] = paths.add(of.get(row.parent, -1), row.function, int(began), max(0, busy))
 
 
 def _add_overview(paths: _Paths, recording: Recording, start_ns: int, end_ns: int, thread: int) -> None:
@@ -110,11 +101,9 @@ def _add_overview(paths: _Paths, recording: Recording, start_ns: int, end_ns: in
         while len(above) <= depth:
             above.append([])
         parent = _running(above[depth - 1], first) if depth else -1
-        path = paths.of(parent, function)
         span = max(last - first, 1)
         inside = max(0.0, min(last, end_ns) - max(first, start_ns)) / span
-        paths.add(path, calls * inside, busy * inside)
-        above[depth].append((first, last, path))
+        above[depth].append((first, last, paths.add(parent, function, calls * inside, busy * inside)))
 
 
 def _running(runs: list[tuple[float, float, int]], when: float) -> int:

@@ -1,9 +1,9 @@
 """Functions of compiled modules (Cython, mypyc): each row of a report names them as such."""
 
-import io
 import json
 
 import pytest
+from on_paper import summed_up
 from page_data import data_of
 
 from seismo.model import Builder
@@ -55,9 +55,7 @@ def test_a_name_is_cut_for_it_and_not_the_other_way_round(report):
 def test_the_summary_of_a_run_names_it(formatted, monkeypatch):
     for columns in ("60", "80", "120"):
         monkeypatch.setenv("COLUMNS", columns)
-        out = io.StringIO()
-        kind.of(formatted).summary(formatted, out)
-        assert any("transform_line" in line and BRIEF[:9] in line for line in out.getvalue().splitlines())
+        assert any("transform_line" in line and BRIEF[:9] in line for line in summed_up(formatted))
 
 
 def test_documents_and_the_page_name_it(formatted):

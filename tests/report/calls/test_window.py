@@ -5,6 +5,7 @@ import io
 
 import journal_made
 import pytest
+from on_paper import written
 
 from seismo.cli.main import main
 from seismo.errors import UsageError
@@ -48,9 +49,7 @@ def played():
 
 
 def shown(recording, around, span=None, **how):
-    out = io.StringIO()
-    write_window(Paper(out, 100), recording, around, span, **how)
-    return out.getvalue()
+    return written(write_window, recording, around, span, **how)
 
 
 def test_loops_are_one_line():
@@ -234,9 +233,7 @@ def test_a_window_says_where_a_span_ends_that_began_before_it():
 
 def test_the_longest_spans_are_in_the_report():
     """Of each name one, with how many there are and what they took together; without an end, it took at least that."""
-    out = io.StringIO()
-    write_trace(Paper(out, 100), spoken())
-    lines = out.getvalue().splitlines()
+    lines = written(write_trace, spoken()).splitlines()
     first = next(place for place, line in enumerate(lines) if line.startswith("Longest spans"))
     request, load, open_ = lines[first + 2 : first + 5]
     assert request.split() == ["6.00", "µs", "0.000001", "s", "2", "8.00", "µs", "request", "path='/x'"]
@@ -251,14 +248,10 @@ def test_a_merge_ends_with_the_last_calls_of_those_who_were_killed():
     killed, ended = played(), played()
     ended._raw["processes"]["pid"] = memoryview(array.array("q", [8]))
     cut = with_losses(killed, [{"kind": "cut-short", "count": 1000, "thread": -1, "detail": "process 7"}])
-    out = io.StringIO()
-    write_trace(Paper(out, 100), merge([ended, cut]))
-    text = out.getvalue()
+    text = written(write_trace, merge([ended, cut]))
     assert text.count("made:main") == 2  # among the longest calls, and of one thread
     assert "the last 50 calls of each thread" in text
-    out = io.StringIO()
-    write_trace(Paper(out, 100), merge([ended, played()]))
-    assert "the last 50 calls" not in out.getvalue()
+    assert "the last 50 calls" not in written(write_trace, merge([ended, played()]))
 
 
 def test_a_profile_has_nothing_to_show_around_a_time(tmp_path, capsys):

@@ -3,13 +3,13 @@
 import io
 
 import pytest
+from on_paper import written
 
 from seismo.coverage.coverage_report import CoverageReport, FileCoverage, Problem
 from seismo.coverage.percentages import too_little
 from seismo.errors import UsageError
 from seismo.report.coverage.story import View, missing_text, total_text
 from seismo.report.coverage.text import write_end, write_line, write_problems, write_table
-from seismo.report.paper import Paper
 from seismo.report.words import Signs
 
 
@@ -46,9 +46,7 @@ TYPICAL = report(
 
 
 def table(made=TYPICAL, width=80, plain=False, **view):
-    stream = io.StringIO()
-    write_table(Paper(stream, width, Signs(plain)), made, View(**view))
-    return stream.getvalue().splitlines()
+    return written(write_table, made, View(**view), width=width, signs=Signs(plain)).splitlines()
 
 
 @pytest.mark.parametrize("width", [72, 80, 100, 120, 200])
@@ -120,9 +118,7 @@ def test_a_line():
     )
 
     def line(place):
-        stream = io.StringIO()
-        write_line(Paper(stream, 80), report(made, file("app/y.py", [1], [])), place)
-        return stream.getvalue()
+        return written(write_line, report(made, file("app/y.py", [1], [])), place)
 
     said = line("x.py:1")
     for words in ("app/x.py:1  line 1", "executed 3 times", "(test_a)", "in 2 contexts, and in none:", "  test_b"):
@@ -137,11 +133,10 @@ def test_a_line():
 
 def test_problems_are_listed():
     many = [Problem("a.py", f"bad {number}") for number in range(20)]
-    stream = io.StringIO()
-    write_problems(Paper(stream, 80), report(problems=[*many, Problem("t.html", "a template", True)]))
-    assert "problem: a.py: bad 0" in stream.getvalue()
-    assert "8 more problems" in stream.getvalue()
-    assert "template" not in stream.getvalue()
+    said = written(write_problems, report(problems=[*many, Problem("t.html", "a template", True)]))
+    assert "problem: a.py: bad 0" in said
+    assert "8 more problems" in said
+    assert "template" not in said
 
 
 def test_the_end_of_a_program_of_which_nothing_is_left():

@@ -1,31 +1,27 @@
 """What a reader sees of a recording of objects: the report, the summary, the differences."""
 
-import io
 import json
 import re
 
 import pytest
 from made_objects import SOURCE, server
+from on_paper import summed_up, written
 
 from seismo.cli.main import main
 from seismo.model import Builder
 from seismo.model.objects.groups import Lifetimes
-from seismo.report.objects import KIND
 from seismo.report.objects.changes import write_changes
 from seismo.report.objects.facts import Timeline
 from seismo.report.objects.group_descriptions import each, median, one_digit, rough_duration
 from seismo.report.objects.story import ObjectsView
 from seismo.report.objects.text import write_report
-from seismo.report.paper import Paper
 from seismo.report.words import Signs, cells, line_and_type, size, sparkline
 
 HOSTILE = "</script><script>alert(1)</script>\x1b[31m\n\u202e"
 
 
 def told(recording, width=100, signs=None, **view):
-    out = io.StringIO()
-    write_report(Paper(out, width, signs), recording, ObjectsView(**view))
-    return out.getvalue().splitlines()
+    return written(write_report, recording, ObjectsView(**view), width=width, signs=signs).splitlines()
 
 
 TITLES = ("Alive", "Born in", "Types", "Lines", "Call paths", "Made and", "Cycles", "short  ", "life  ", "/")
@@ -319,12 +315,6 @@ def test_types_alone_and_nothing_at_all():
 # ---- the summary ----
 
 
-def summed_up(recording, path=""):
-    out = io.StringIO()
-    KIND.summary(recording, out, path)
-    return out.getvalue().splitlines()
-
-
 def test_the_summary_tells_leaks_with_their_holders(leaking):
     lines = summed_up(leaking, "app-1.seismo")
     assert len(lines) <= 20
@@ -349,10 +339,8 @@ def test_the_summary_is_short_and_safe(with_paths, tmp_path):
 
 
 def changes(old, new, width=100, limit=15):
-    out = io.StringIO()
     sides = [side if isinstance(side, list) else [side] for side in (old, new)]
-    write_changes(Paper(out, width, Signs()), *sides, limit)
-    return out.getvalue().splitlines()
+    return written(write_changes, *sides, limit, width=width).splitlines()
 
 
 def test_changes_by_type_and_line(tmp_path):

@@ -1,18 +1,17 @@
 """The page of what changed: one closed file with the numbers that `seismo diff` prints, in a real browser."""
 
-import io
 import re
 from pathlib import Path
 
 import pytest
 from browsers import violations
+from on_paper import written
 from page_data import data_of
 
 from seismo.cli.main import main
 from seismo.model import Builder
 from seismo.report.calls import KIND
 from seismo.report.calls.changes_page import changes_page
-from seismo.report.paper import Paper
 
 
 def recording(_settings=None, **functions):
@@ -114,10 +113,8 @@ def rows(shown):
 
 @pytest.mark.browser
 def test_the_tables_are_those_of_the_terminal(show, sides):
-    out = io.StringIO()
-    KIND.changes(Paper(out, 100), tuple([one.timed("cpu") for one in side] for side in sides), FILES, None)
     printed, title = {}, ""
-    for line in out.getvalue().splitlines():
+    for line in written(KIND.changes, [[one.timed("cpu") for one in side] for side in sides], FILES, None).splitlines():
         if "app:" in line:
             cells, _, name = line.partition("app:")
             printed.setdefault(title, []).append([*name.split(), *cells.split()])

@@ -1,7 +1,6 @@
 """The page of coverage in a real browser: the tree of files, a source with what is missing, the report's numbers."""
 
 import dataclasses
-import io
 import re
 import textwrap
 from pathlib import Path
@@ -9,6 +8,7 @@ from pathlib import Path
 import pytest
 from browser import cells_of
 from browsers import violations
+from on_paper import written
 
 from seismo.cli.main import main
 from seismo.coverage import analysis
@@ -20,7 +20,6 @@ from seismo.model import Builder
 from seismo.report.coverage.page import write_by_settings
 from seismo.report.coverage.story import View
 from seismo.report.coverage.text import write_table
-from seismo.report.paper import Paper
 
 HOSTILE = '</code></script><script>alert(1)</script><img src=x onerror="alert(2)">\'&lt;\x1b[31m\u202e'
 PROGRAM = textwrap.dedent(
@@ -201,9 +200,8 @@ def test_an_address_names_a_line_of_a_file(show, report, browser, tmp_path):
 @pytest.mark.parametrize("precision", [0, 2])
 def test_the_table_has_the_report_to_the_letter(show, report, precision):
     """Every number and all missing lines are those that `seismo report` prints."""
-    out = io.StringIO()
-    write_table(Paper(out, 240), report, View(show_missing=True, precision=precision))
-    _, *lines = out.getvalue().splitlines()
+    view = View(show_missing=True, precision=precision)
+    _, *lines = written(write_table, report, view, width=240).splitlines()
     printed = {}
     for line in lines:
         name, statements, missing, branches, partial, rest = re.split(r"\s{2,}", line, maxsplit=5)

@@ -1,18 +1,17 @@
 """The page of lines' times in a real browser: the whole source with its heat, and the numbers of the report."""
 
-import io
 import random
 
 import pytest
 from browser import cells_of
 from browsers import violations
+from on_paper import written
 
 from seismo.model import Builder
 from seismo.report import tables
 from seismo.report.lines import KIND, text
 from seismo.report.lines.story import LinesView
 from seismo.report.options import Options
-from seismo.report.paper import Paper
 
 pytestmark = pytest.mark.browser
 HOSTILE = '</script><script>alert(1)</script><img src=x onerror="alert(2)">\'&lt;\x1b[31m\u202e\ud800'
@@ -192,7 +191,7 @@ def test_the_page_has_the_report_to_the_letter(show, tmp_path, times, monkeypatc
     monkeypatch.setattr(tables, "Grid", Kept)
     monkeypatch.setattr(text, "Grid", Kept)
     view = LinesView(limit=None, files=None, share=0.0, times=times)
-    text.write_report(Paper(io.StringIO(), 240), recording, view)
+    written(text.write_report, recording, view, width=240)
     (line_heads, lines), (_, functions), *sources = printed
     shown = show(recording, times=times, size=(2_400, 9_000))
 

@@ -1,18 +1,17 @@
 """The page of objects in a real browser: tables, the picture of the time, lifetimes, holders, the report's numbers."""
 
-import io
 import re
 
 import pytest
 from browsers import violations
 from made_objects import server
+from on_paper import written
 
 from seismo.model import Builder
 from seismo.report.objects import KIND
 from seismo.report.objects.columns import ALIVE, BY_LINE, BY_TYPE, CHURN, COLUMNS, CYCLES
 from seismo.report.objects.story import ObjectsView
 from seismo.report.objects.text import write_report
-from seismo.report.paper import Paper
 
 pytestmark = pytest.mark.browser
 HOSTILE = '</script><script>alert(1)</script><img src=x onerror="alert(2)">\'&lt;\x1b[31m\u202e'
@@ -62,9 +61,9 @@ def test_objects_have_a_page(show, tmp_path):
 
 
 def printed(recording, **view):
-    out = io.StringIO()
-    write_report(Paper(out, 240), recording, ObjectsView(everything=True, libraries=True, **view))
-    return out.getvalue().splitlines()
+    return written(
+        write_report, recording, ObjectsView(everything=True, libraries=True, **view), width=240
+    ).splitlines()
 
 
 def is_printed(lines, cells, name):

@@ -4,7 +4,7 @@ import pytest
 import story_samples as samples
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def folder(tmp_path_factory):
     """The folder of a program and of its recordings, KIND.seismo."""
     folder = tmp_path_factory.mktemp("recordings")

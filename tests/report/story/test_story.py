@@ -1,6 +1,5 @@
 """The story of a recording: the report's numbers, JSON that has its schema, and a length to choose."""
 
-import io
 import itertools
 import json
 import os
@@ -15,6 +14,7 @@ import jsonschema
 import pytest
 import story_samples as samples
 from markdown_it import MarkdownIt
+from on_paper import written
 from paths import DOCS
 
 from seismo.cli.main import main
@@ -22,7 +22,6 @@ from seismo.model import read
 from seismo.report import words
 from seismo.report.kind import of
 from seismo.report.options import Options
-from seismo.report.paper import Paper
 from seismo.report.story import Name, Row, Section, Story
 from seismo.report.story.document import document
 from seismo.report.story.markdown import BYTES, markdown
@@ -159,9 +158,7 @@ def test_json_without_a_limit_has_every_name_in_full(stories):
 
 def terminal(folder, kind, limit=50, **options):
     recording = read(folder / f"{kind}.seismo")
-    out = io.StringIO()
-    of(recording).report(Paper(out, 240), recording, Options(limit=limit, **options))
-    return out.getvalue().splitlines()
+    return written(of(recording).report, recording, Options(limit=limit, **options), width=240).splitlines()
 
 
 @pytest.mark.parametrize("kind", ["calls", "trace", "watch"])

@@ -92,14 +92,13 @@ class Chosen:
             return []
         size = len(self.kept) + len(self.hidden)
         functions, parents = self.recording.tree["function"], self.recording.tree["parent"]
-        return [
-            size + 1
-            if function in self.hidden
-            else size + 2
-            if self.system.has(function, functions[parent] if parent >= 0 else -1)
-            else -1
-            for function, parent in zip(functions, parents, strict=True)
-        ]
+
+        def stand_in(function: int, parent: int) -> int:
+            if function in self.hidden:
+                return size + 1
+            return size + 2 if self.system.has(function, functions[parent] if parent >= 0 else -1) else -1
+
+        return [stand_in(*row) for row in zip(functions, parents, strict=True)]
 
 
 def _selection_words(recording: Recording, threads: list[int] | None, modules: Modules) -> str:

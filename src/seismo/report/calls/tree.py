@@ -241,16 +241,12 @@ class CallTree:
         waiting = list(nodes)
         while waiting:
             node = waiting.pop()
-            if self._leaves_out(node):
+            function, parent = self._functions[node], self._parents[node]
+            if function in self._hidden or self._system.has(function, self._functions[parent] if parent >= 0 else -1):
                 waiting += self._children([node])
             else:
                 shown.append(node)
         return shown
-
-    def _leaves_out(self, node: int) -> bool:
-        function = self._functions[node]
-        parent = self._parents[node]
-        return function in self._hidden or self._system.has(function, self._functions[parent] if parent >= 0 else -1)
 
     def _children(self, nodes: Iterable[int]) -> list[int]:
         children: list[int] = []

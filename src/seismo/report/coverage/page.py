@@ -56,7 +56,8 @@ def write_by_settings(
     files = [
         file
         for file in report.files
-        if not (covered and file.statements and _is_whole(file)) and not (empty and not file.statements)
+        if not (covered and file.statements and not file.missing and not file.missing_branches)
+        and not (empty and not file.statements)
     ]
     index = os.path.join(target, INDEX)
     head = index_data(report, files, settings, facts)
@@ -68,10 +69,6 @@ def write_by_settings(
     if not os.path.exists(ignore):
         save(ignore, "# Made by seismo.\n*\n")
     return index
-
-
-def _is_whole(file: FileCoverage) -> bool:
-    return not file.missing and not file.missing_branches
 
 
 # ---- The page's data. ----

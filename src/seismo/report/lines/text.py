@@ -61,7 +61,11 @@ def write_sources(paper: Paper, program: TimedProgram, view: LinesView) -> None:
     hidden = sum(len(file.functions) for file in program.files[len(files) :])
     for file in files:
         least = view.share * program.whole_ns
-        functions = [one for one in file.functions if one.whole_ns >= least or _inner(one) >= least]
+        functions = [
+            one
+            for one in file.functions
+            if one.whole_ns >= least or max((line.total_ns for line in one.lines.values()), default=0.0) >= least
+        ]
         hidden += len(file.functions) - len(functions)
         if not functions:
             continue
@@ -77,10 +81,6 @@ def write_sources(paper: Paper, program: TimedProgram, view: LinesView) -> None:
         words = text.number_of(hidden, "more function")
         paper.line()
         paper.line((f"{paper.signs.cut} {words} with little time (--min 0 --all for their sources)", "quiet"))
-
-
-def _inner(function: TimedFunction) -> float:
-    return max((line.total_ns for line in function.lines.values()), default=0.0)
 
 
 def _entries(file: TimedFile, function: TimedFunction) -> list[tuple[int, LineRow | None]]:

@@ -124,12 +124,12 @@ def _write(paper: Paper, holders: list[Holder], before: str) -> None:
         last = number == len(shown) - 1 and not rest
         links = chain(holder)
         here, under = (signs.end, signs.below) if last else (signs.fork, signs.beside)
-        *others, last_line = _wrapped(links, paper.width - text.cells(before) - 12, signs)
-        shown_lines = [*((line, "") for line in others), (last_line, "name" if links[-1].is_root else "")]
+        *lines, end = _wrapped(links, paper.width - text.cells(before) - 12, signs)
+        spans = [*((line, "") for line in lines), (end, "name" if links[-1].is_root else "")]
         count = f"{holder.count:,} "
-        paper.line((before + here, "quiet"), (count, "strong"), shown_lines[0])
-        for line in shown_lines[1:]:
-            paper.line((before + under + " " * len(count), "quiet"), line)
+        paper.line((before + here, "quiet"), (count, "strong"), spans[0])
+        for span in spans[1:]:
+            paper.line((before + under + " " * len(count), "quiet"), span)
         _write(paper, links[-1].ranked(), before + under)
     if rest:
         others = sum(holder.count for holder in rest)

@@ -80,8 +80,9 @@ def drawn_in_parts(title: str, name: str, data: str, more: Iterable[tuple[str, s
     yield f"<script>{script}</script>\n</body>\n</html>\n"
 
 
-def save(path: str, content: str | Iterable[str]) -> None:
+def save(path: str | os.PathLike[str], content: str | Iterable[str]) -> None:
     """Write a page, whole or not at all. content: the page or its pieces. Raises FormatError if writing fails."""
+    path = os.fspath(path)
     try:
         with replaced(path) as file:
             file.writelines(piece.encode() for piece in ([content] if isinstance(content, str) else content))

@@ -37,16 +37,14 @@ def written(story: Story) -> str:
     parts = [f"{_text(name)}:{_text(value)}" for name, value in head.items()]
     parts.append(f'"facts":{_rows(known.pop("facts", None))}')
     steps = _rows(known.pop("next", None))
-    sections = [f'{_text(section.name)}:{{{_members(section)},"rows":{_rows(section)}}}' for section in known.values()]
+    sections = []
+    for section in known.values():
+        members = {"title": section.title, "remark": section.remarks, "more": section.more}
+        sections.append(f'{_text(section.name)}:{_text(members)[:-1]},"rows":{_rows(section)}}}')
     parts.append('"sections":{' + ",".join(f"\n{section}" for section in sections) + "\n}")
     parts.append(f'"left_out":{_text(list(filter(None, story.left_out)))}')
     parts.append(f'"next":{steps}')
     return "{" + ",\n".join(parts) + "\n}\n"
-
-
-def _members(section: Section) -> str:
-    members = {"title": section.title, "remark": section.remarks, "more": section.more}
-    return ",".join(f"{_text(name)}:{_text(value)}" for name, value in members.items())
 
 
 def _rows(section: Section | None) -> str:
