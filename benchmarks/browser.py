@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any
 from common import arguments, finish, leave_out, most_resident, number, output_of, progress, table
 
 from seismo.model import Builder
-from seismo.report.calls.page import write_calls
+from seismo.report.calls import KIND
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -199,7 +199,7 @@ def of_pages(folder: Path, quick: bool) -> tuple[dict[str, Any], list[list[str]]
     rows, page = [], folder / "page.html"
     for paths in [10_000] if quick else [10_000, 200_000]:
         progress(f"{paths:,} paths")
-        write_calls(with_errors(recording(paths)), page)
+        KIND.page(with_errors(recording(paths)), page)
         size = page.stat().st_size / 1000
         found = looked_at(page.as_uri(), "() => document.documentElement.dataset.drawn", wheel(100, 300))
         results[str(paths)] = {"kB": size, "seismo": found}

@@ -56,7 +56,6 @@ def write_about(paper: Paper, recording: Recording, path: str) -> None:
 
 
 def _verb(recording: Recording) -> str:
-    """Return the verb that makes such a recording."""
     recorder = str(recording.meta["recorder"])
     return "trace" if recording.calls else kinds.KINDS[recorder].verb if recorder in kinds.KINDS else recorder
 

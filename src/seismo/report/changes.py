@@ -192,7 +192,6 @@ def ranged(most: tuple[int, int]) -> str:
 
 
 def _time_change(before: RunGroup, after: RunGroup, signs: text.Signs) -> str:
-    """Return the change of all own time in words."""
     change = after.mean - before.mean
     words = f"{_signed(change, signs)} own time{_relative(after.mean, before.mean)}"
     error = error_of_change(before, after)

@@ -32,9 +32,9 @@ LOOKS = {
 class HtmlPaper(Paper):
     """A paper that writes HTML and escapes all text from the program."""
 
-    def __init__(self, width: int = WIDTH) -> None:
+    def __init__(self) -> None:
         self._written = io.StringIO()
-        super().__init__(self._written, width, Signs())
+        super().__init__(self._written, WIDTH, Signs())
 
     @property
     def html(self) -> str:

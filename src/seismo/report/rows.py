@@ -91,7 +91,6 @@ def _cell(name: str, value: Any) -> str:
 
 
 def _text(name: str, value: Any) -> str:
-    """Return a value of this column as text."""
     if isinstance(value, IntEnum) or (isinstance(value, IntFlag) and value):
         return repr(value).strip("<>").partition(":")[0]  # str() is the number
     if isinstance(value, (int, float)) and name.endswith("_ns"):

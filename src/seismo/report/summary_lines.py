@@ -47,7 +47,6 @@ def write(
 
 
 def _lost_lines(recording: Recording, signs: Signs, width: int) -> list[Styled]:
-    """Return the losses in a few lines."""
     lost = [line for sentence in losses(recording, signs) for line in indented(f"lost: {sentence}", width, "warning")]
     if len(lost) > LOST_LINES:
         lost[LOST_LINES - 1 :] = [(f"{signs.cut} more was lost: see the report", "warning")]

@@ -115,7 +115,7 @@ def test_equal_times_are_ordered_by_calls_then_by_name(report, order):
 
 
 def test_a_deep_tree_stays_within_its_width(chain, report):
-    lines = report(chain([f"f{depth}" for depth in range(3000)]), tree=True, functions=False)
+    lines = report(chain([f"f{depth}" for depth in range(3000)]), functions=False)
     rows = section(lines, "Call tree")
     assert len(rows) <= 45
     assert max(map(cells, lines)) <= 80

@@ -10,6 +10,7 @@ import pytest
 
 import seismo
 from seismo import model
+from seismo.cli.main import main
 from seismo.errors import FormatError, UsageError
 from seismo.formats import write
 
@@ -25,10 +26,16 @@ main()
 """
 
 
-def said(*words, status=0):
+@pytest.fixture
+def said(capsys):
     """What the command prints; on stderr where it fails."""
-    done = children.seismo(*words, status=status)
-    return done.stdout if not status and words[0] != "profile" else done.stderr
+
+    def say(*words, status=0):
+        assert main([str(word) for word in words]) == status
+        printed = capsys.readouterr()
+        return printed.err if status else printed.out
+
+    return say
 
 
 @pytest.fixture(scope="module")
@@ -40,12 +47,13 @@ def recorded(tmp_path_factory):
     @functools.cache
     def record(*options):
         path = folder / f"{len(options)}.seismo"
-        return path, said("profile", "--c-functions", "all", *options, "-o", path, folder / "program.py")
+        program = folder / "program.py"
+        return path, children.seismo("profile", "--c-functions", "all", *options, "-o", path, program).stderr
 
     return record
 
 
-def test_every_call_is_counted_and_no_time_is_shown(recorded):
+def test_every_call_is_counted_and_no_time_is_shown(recorded, said):
     path, summary = recorded("--timing", "none")
     assert re.search(r"\d %\s+600  __main__:leaf", summary), summary
     shown = said("report", path)
@@ -63,14 +71,14 @@ def test_every_call_is_counted_and_no_time_is_shown(recorded):
     assert [row.waits for row in recording.processes] == [""], "nobody has tried how waiting can be told: that sleeps"
 
 
-def test_times_are_refused(recorded):
+def test_times_are_refused(recorded, said):
     path, _ = recorded("--timing", "none")
     assert "made without times" in said("report", path, "--time", "cpu", status=2)
     with pytest.raises(FormatError, match="hold times"):
         write(model.read(path), io.BytesIO(), "speedscope")
 
 
-def test_diff_compares_calls_alone(recorded):
+def test_diff_compares_calls_alone(recorded, said):
     timed, _ = recorded()
     path, _ = recorded("--timing", "none")
     shown = said("diff", path, timed)
@@ -79,7 +87,7 @@ def test_diff_compares_calls_alone(recorded):
     assert "Changed in calls: none" in shown
 
 
-def test_any_recording_can_be_ranked_by_calls(recorded):
+def test_any_recording_can_be_ranked_by_calls(recorded, said):
     path, _ = recorded()
     shown = said("report", path, "--time", "calls")
     assert "Functions by calls (100 % is" in shown

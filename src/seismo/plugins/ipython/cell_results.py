@@ -120,15 +120,15 @@ class Profiled(CellResult):
 
     def write(self, paper: Paper) -> None:
         """Write the functions."""
-        from seismo.report.calls.functions import write_functions
+        from seismo.report.calls.functions import FunctionCells, write_functions
         from seismo.report.shown_functions import Modules
         from seismo.report.waiting import known_waits
 
         recording = self.timed(paper)
         if recording is None:
             return
-        table, known = recording.functions, known_waits(recording)
-        write_functions(paper, table, self.order, Modules(), self.limit, None, recording.tree, recording.times, known)
+        cells = FunctionCells(recording.functions, paper.signs, recording.times, known_waits(recording))
+        write_functions(paper, cells, self.order, Modules(), self.limit, tree=recording.tree)
 
 
 class Timed(CellResult):

@@ -45,7 +45,6 @@ class FunctionCells:
         """Prepare cells. times: as --time. known: the distinguished kinds of waiting. at_once: of threads_at_once()."""
         self.signs = signs
         self.at_once = at_once or [0.0] * len(functions)
-        self.size = len(functions)
         self.columns = functions
         self.whole_ns = sum(functions["own_ns"])
         self.times = times
@@ -255,31 +254,28 @@ def selected_rows(
 
 def write_functions(
     paper: Paper,
-    functions: Table[FunctionRow],
+    cells: FunctionCells,
     order: str,
     modules: Modules,
     limit: int | None,
-    columns: list[str] | None,
+    columns: list[str] | None = None,
     tree: Table[NodeRow] | None = None,
-    times: str = "wall",
-    known: Container[str] = (),
-    at_once: Sequence[float] = (),
 ) -> None:
     """Write the table with its heading.
 
     limit: how many rows, None for all, or 0 for the relevant ones. columns: names, or None for the default. tree: the
-    recording's tree, for an order that needs it. at_once: see FunctionCells.
+    recording's tree, for an order that needs it.
     """
+    functions, times = cells.columns, cells.times
     rows = selected_rows(functions, order, modules, tree, times)
-    shown = rows[: _relevant(functions, rows, order, times)] if limit == 0 else rows[:limit]
-    whole = whole_words(functions, times, known, paper.signs)
+    shown = rows[: _relevant(cells, rows, order)] if limit == 0 else rows[:limit]
+    whole = whole_words(functions, times, cells.known, paper.signs)
     remark = f" ({'; '.join(words for words in (modules.words(), whole) if words)})"
     by = order_words(order, times)
     paper.line((f"Functions by {by}", "title"), (printable(remark), "quiet"))
     if not rows:
         paper.line(("  none matches the filter" if modules and len(functions) else "  none", "quiet"))
         return
-    cells = FunctionCells(functions, paper.signs, times, known, at_once)
     cells.roomy = paper.width >= ROOMY
     usual = usual_columns(cells, shown, order, cells.roomy)
     _write_table(paper, cells, shown, columns or usual, () if columns else DROPPED_FIRST)
@@ -291,13 +287,13 @@ def write_functions(
         paper.line((f"  {paper.signs.cut} {more}, {rest or '0 %'} of the {what} ({paper.more_all})", "quiet"))
 
 
-def _relevant(functions: Table[FunctionRow], rows: Sequence[int], order: str, times: str) -> int:
+def _relevant(cells: FunctionCells, rows: Sequence[int], order: str) -> int:
     """Return how many rows to show by default: those with a notable share of the time."""
     if order != "own":
         return USUAL
-    own, whole = functions["own_ns"], sum(functions["own_ns"])
-    large: int = sum(own[row] >= SMALL * whole for row in rows[:USUAL])
-    return large if times == "wait" else max(large, FEWEST)
+    own = cells.columns["own_ns"]
+    large: int = sum(own[row] >= SMALL * cells.whole_ns for row in rows[:USUAL])
+    return large if cells.times == "wait" else max(large, FEWEST)
 
 
 def whole_words(functions: Table[FunctionRow], times: str, known: Container[str], signs: text.Signs) -> str:

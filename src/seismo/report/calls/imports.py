@@ -85,7 +85,6 @@ class _Texts(list[str]):
 
 
 def _column(old: Any, values: list[Any]) -> Any:
-    """Return the values as a column of a table."""
     return memoryview(array(old.format, values)) if isinstance(old, memoryview) else _Texts(values)
 
 

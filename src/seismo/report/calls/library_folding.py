@@ -85,7 +85,6 @@ class Folds:
         self.any = there and self._leaves_enough(recording, self.whose)
 
     def _whose(self, recording: Recording) -> bytes:
-        """Return the owner of each function."""
         python = [row for row, kind in enumerate(self._kinds) if kind == text.PYTHON and row not in self._machinery]
         whose = bytearray((_CALLERS,)) * len(self._kinds)
         for row, library in of_functions(recording, python, installed=False).items():

@@ -80,7 +80,6 @@ _NAMES = {"mark": "mark", "counter": "count"}
 
 
 def _instant_words(row: InstantRow) -> str:
-    """Return a mark or a count in words."""
     data = row.data
     if row.kind == "counter" and isinstance(data, dict) and set(data) == {"value"}:
         return f"count {printable(row.name)} = {printable(repr(data['value']))}"

@@ -172,7 +172,7 @@ def _functions(functions: Functions, rows: Sequence[int], most: int, modules: Mo
         numbers=len(columns),
         remark="; ".join(filter(None, (modules.words(), whole))),
         more=len(rows) - len(shown),
-        none="none matches the filter" if modules and cells.size else "none",
+        none="none matches the filter" if modules and len(cells.columns) else "none",
     )
 
 

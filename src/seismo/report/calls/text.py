@@ -41,7 +41,6 @@ class View:
     limit: int | None = 0  # rows of a table, None for all, or 0 for the relevant ones
     columns: list[str] | None = None
     functions: bool = True
-    tree: bool = True
     limits: Limits = field(default_factory=Limits)
     modules: Modules = field(default_factory=Modules)
     threads: Sequence[str] = ()
@@ -64,7 +63,6 @@ def write_report(paper: Paper, recording: Recording, view: View) -> None:
         names = thread_names(recording, chosen)
         paper.line((f"only {text.number_of(len(chosen), 'thread')}: {names}", "quiet"))
     paper.flush()
-    known = known_waits(recording)
     shown = active.timed(view.times)
     threads = thread_count(recording) if chosen is None else len(chosen)
     if threads > 1 or chosen is not None:
@@ -76,7 +74,7 @@ def write_report(paper: Paper, recording: Recording, view: View) -> None:
             write_relatives(paper, shown, pattern, limit, callers)
     if view.callers or view.callees:
         return
-    if view.tree and not (view.functions and is_watch(recording)):  # a watch has no callers, so its tree is flat
+    if not (view.functions and is_watch(recording)):  # a watch has no callers, so its tree is flat
         write_tree(paper, shown, view.modules, view.limits, threads, idle)
         paper.flush()
     if view.functions:
@@ -84,10 +82,8 @@ def write_report(paper: Paper, recording: Recording, view: View) -> None:
             paper.line()
         table = shown.functions if view.limits.imports else with_imports_as_one(shown)
         tree = shown.tree if view.order == "primitive" else None
-        at_once = threads_at_once(shown)
-        write_functions(
-            paper, table, view.order, view.modules, view.limit, view.columns, tree, view.times, known, at_once
-        )
+        cells = FunctionCells(table, paper.signs, view.times, known_waits(recording), threads_at_once(shown))
+        write_functions(paper, cells, view.order, view.modules, view.limit, view.columns, tree)
 
 
 def write_trace(paper: Paper, recording: Recording, most: int | None = None) -> None:

@@ -214,7 +214,6 @@ class _Layout:
 
 
 def _cut(words: str, width: int, signs: Signs) -> str:
-    """Return the missing lines, cut to the width."""
     if len(words) <= width:
         return words
     kept = words[: width - len(signs.cut) - 1]

@@ -125,7 +125,6 @@ class Tables:
             self._add("dead", "Dead at the end", remark, rest, _INSIDE, "inside")
 
     def _add(self, name: str, title: str, remark: str, found: Sequence[Any], columns: Columns, bar: str = "") -> None:
-        """Add a table of groups or leaks."""
         kept = found[:ROWS]
         groups = [one.group if isinstance(one, Leak) else one for one in kept]
         self.described.append(
