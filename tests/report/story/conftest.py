@@ -1,5 +1,6 @@
 """A recording of each kind."""
 
+import children
 import pytest
 import story_samples as samples
 
@@ -11,3 +12,10 @@ def folder(tmp_path_factory):
     for kind in samples.VERBS:
         samples.recorded(folder, kind)
     return folder
+
+
+@pytest.fixture(scope="session")
+def counted(folder):
+    """A recording of the program without times."""
+    children.seismo("profile", "--timing", "none", "-o", "counted.seismo", "app.py", cwd=folder)
+    return folder / "counted.seismo"

@@ -11,7 +11,6 @@ from made_objects import SOURCE, server
 from paths import DOCS, ROOT
 
 from seismo.cli.main import main
-from seismo.model import read
 from seismo.report import words
 from seismo.report.kind import of
 from seismo.report.story.document import document as written
@@ -119,8 +118,7 @@ def test_objects_stand_at_the_lines_that_made_them(tmp_path):
     assert "app.Session" in dict(notes[line]["details"])["types"]
 
 
-def test_without_times_there_are_calls(folder, told):
-    children.seismo("profile", "--timing", "none", "-o", "counted.seismo", "app.py", cwd=folder)
+def test_without_times_there_are_calls(folder, counted, told):
     slow = notes_of(told("counted"), folder)[line_of("def slow(number):")]
     assert (slow["calls"], slow["own_ns"]) == (101, None)
     assert slow["words"].startswith("101 calls")
@@ -135,10 +133,9 @@ def test_only_what_is_asked_for(folder, told):
 
 
 def test_a_file_that_has_changed_is_not_passed_off_as_what_ran(tmp_path):
-    path = samples.recorded(tmp_path, "lines")
-    (tmp_path / "app.py").write_text("changed = True\n" + samples.PROGRAM)
-    recording = read(path)
-    document = json.loads(written(of(recording).gutter(recording, "lines.seismo")))
+    recording = server(tmp_path)
+    (tmp_path / "app.py").write_text(f"changed = True\n{SOURCE}")
+    document = json.loads(written(of(recording).gutter(recording, "objects.seismo")))
     (file,) = [file for file in files_of(document) if file["path"] == str(tmp_path / "app.py")]
     assert file["problem"].startswith("the file has changed since")
 

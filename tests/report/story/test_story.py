@@ -223,9 +223,8 @@ def test_waiting_is_ranked_when_it_is_asked_for(folder, capfd):
     assert " of running" in running["sections"]["functions"]["remark"]
 
 
-def test_without_times_calls_are_ranked(folder, capfd):
-    children.seismo("profile", "--timing", "none", "-o", "counted.seismo", "app.py", cwd=folder)
-    told = json.loads(printed(capfd, folder / "counted.seismo", "--format", "json"))
+def test_without_times_calls_are_ranked(counted, capfd):
+    told = json.loads(printed(capfd, counted, "--format", "json"))
     VALIDATOR.validate(told)
     assert (told["totals"]["times"], told["totals"]["own_ns"]) == ("calls", None)
     rows = {row["function"]: row for row in told["sections"]["functions"]["rows"]}
@@ -234,12 +233,12 @@ def test_without_times_calls_are_ranked(folder, capfd):
     (main_path,) = [row for row in told["sections"]["paths"]["rows"] if row.get("function") == "__main__:main"]
     assert main_path["total_ns"] is None
     assert main_path["total_calls"] > 300
-    shown = printed(capfd, folder / "counted.seismo", "--format", "markdown")
+    shown = printed(capfd, counted, "--format", "markdown")
     assert "## Functions by calls (100 % is " in shown
     assert "## Call tree by calls" in shown
     assert f"{main_path['total_calls']:,} total, 1 call `__main__:main`" in shown
     reports = [shlex.split(step["command"])[3:] for step in told["next"] if step["command"].startswith("seismo report")]
-    assert all(printed(capfd, folder / "counted.seismo", *options) for options in reports)
+    assert all(printed(capfd, counted, *options) for options in reports)
 
 
 def test_only_what_is_asked_for_is_told(folder, capfd):
