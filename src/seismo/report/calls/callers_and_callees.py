@@ -60,13 +60,15 @@ def callers_and_callees(recording: Recording, function: int) -> tuple[dict[int, 
     totals, waits = tree["total_ns"], tree["total_wait_ns"]
     callers: dict[int, Share] = defaultdict(Share)
     callees: dict[int, Share] = defaultdict(Share)
-    ways: list[frozenset[tuple[bool, int]]] = []
+    nothing: frozenset[tuple[bool, int]] = frozenset()
+    ways: list[frozenset[tuple[bool, int]]] = []  # the edges on the path of each node
     longer = functools.cache(lambda way, edge: way | {edge})
     for row, (parent, callee) in enumerate(zip(parents, functions, strict=True)):
-        way, caller = (ways[parent], functions[parent]) if parent >= 0 else (frozenset(), NOBODY)
-        for shares, end, other in ((callers, callee, caller), (callees, caller, callee)):
-            if end != function:
-                continue
+        way, caller = (ways[parent], functions[parent]) if parent >= 0 else (nothing, NOBODY)
+        ends = [(callers, caller)] if callee == function else []
+        if caller == function:
+            ends.append((callees, callee))
+        for shares, other in ends:
             share, edge = shares[other], (shares is callees, other)
             share.calls += calls[row]
             share.lower_bound |= bool(flags[row] & LOWER_BOUND)
