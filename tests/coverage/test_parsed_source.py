@@ -44,12 +44,6 @@ def test_a_bad_pattern_is_named():
     assert caught.value.where == "(a"
 
 
-def test_steps_through_a_with_are_put_straight():
-    parsed = parsed_source.parse("with a:\n    with b:\n        c = 1\nd = 2\n", "app.py")
-    assert parsed.steps.with_steps == {(3, 2): (3, 4), (2, 1): None, (1, 4): None}
-    assert parsed.arcs == {(1, 2), (2, 3), (3, 4), (4, -1)}
-
-
 def test_words_for_steps():
     text = "def f(a):\n    for i in a:\n        if i:\n            return 1\n    raise A\nclass C:\n    x = 1\n"
     steps = parsed_source.parse(text, "app.py").steps
@@ -61,11 +55,6 @@ def test_words_for_steps():
     assert steps.missing((3, 4)) == "line 3 didn't jump to line 4 because the condition on line 3 was never true"
     assert steps.missing((2, 3)).startswith("line 2 didn't jump to line 3 because the loop on line 2 ")
     assert steps.missing((1, 99)) == "line 1 didn't jump to line 99"
-
-
-def test_first_lines():
-    parsed = parsed_source.parse("a = (\n    1)\nb = 2\n", "app.py")
-    assert [parsed.first_line(n) for n in (1, 2, 3, -2, 99)] == [1, 1, 3, -1, 99]
 
 
 # ---- texts as files have them ----

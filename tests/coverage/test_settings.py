@@ -145,14 +145,6 @@ FILES = {
 }
 
 
-@pytest.mark.parametrize("name", FILES)
-def test_each_file_as_coverage_reads_it(folder, name):
-    (folder / name).write_text(FILES[name])
-    found = same_as_coverage(folder)
-    assert found.branch
-    assert found.source[:2] == ("app", "lib")
-
-
 def test_a_toml_file_of_coverages_own_needs_no_prefix(folder):
     (folder / ".coveragerc.toml").write_text(TOML.format(""))
     assert same_as_coverage(folder).fail_under == 90
@@ -165,13 +157,13 @@ def test_defaults_as_coverage_has_them(folder):
     assert not settings.is_there(str(folder))
 
 
-def test_the_order_of_the_files(folder):
+def test_each_file_as_coverage_reads_it_in_their_order(folder):
     for name, text in FILES.items():
         (folder / name).write_text(text)
     assert settings.is_there(str(folder))
     for name in FILES:
         found = same_as_coverage(folder)
-        assert found.file == str(folder / name)
+        assert (found.file, found.branch, found.source[:2]) == (str(folder / name), True, ("app", "lib"))
         (folder / name).unlink()
     assert same_as_coverage(folder).file == ""
 

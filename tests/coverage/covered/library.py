@@ -3,28 +3,10 @@
 import importlib
 import sys
 
-NAMES = [
-    "argparse",
-    "ast",
-    "calendar",
-    "configparser",
-    "contextlib",
-    "dataclasses",
-    "difflib",
-    "fractions",
-    "graphlib",
-    "json",
-    "json.decoder",
-    "json.encoder",
-    "json.scanner",
-    "queue",
-    "shlex",
-    "statistics",
-    "string",
-    "textwrap",
-    "tomllib",
-    "tomllib._parser",
-]
+NAMES = (
+    "argparse ast calendar configparser contextlib dataclasses difflib fractions graphlib json json.decoder "
+    "json.encoder json.scanner queue shlex statistics string textwrap tomllib tomllib._parser"
+).split()
 
 
 def new(name):
