@@ -7,16 +7,17 @@ import subprocess
 from typing import TYPE_CHECKING
 
 import children
+import pytest
 from covered_suites import write
 
 import seismo
+from seismo.process.objects.recorder import why_not
 
 if TYPE_CHECKING:
-    import pytest
-
     from seismo.model import Recording
 
 PLUGIN = "seismo.plugins.pytest_plugin"
+recorded = pytest.mark.skipif(bool(why_not()), reason="births and deaths of objects cannot be recorded here")
 
 
 class Project:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import children
 import pytest
+from inner import recorded
 
 import seismo
 from seismo.report.facts import command_line
@@ -17,10 +18,6 @@ from seismo.report.story.steps import Steps
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-recorded = pytest.mark.skipif(
-    sys.version_info < (3, 13, 3) or not getattr(sys, "_is_gil_enabled", bool)(),
-    reason="births and deaths of objects are reported since CPython 3.13.3",
-)
 
 DEFINITION = """\
 def sign(n):

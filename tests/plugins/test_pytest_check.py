@@ -121,6 +121,11 @@ def checked(project: Project, kept: tuple[str, str]) -> Project:
     return project
 
 
+def cases(project: Project) -> dict[str, Any]:
+    """The elements of tests in j.xml, by name."""
+    return {one.get("name"): one for one in ET.parse(project.folder / "j.xml").iter("testcase")}
+
+
 def suspects(said: str) -> list[str]:
     """The functions that a check names, the first one first."""
     return re.findall(r"^  \d+\. (\S+)", said, re.MULTILINE)
@@ -162,7 +167,7 @@ def test_a_change_is_found_and_the_function_named(checked, kept):
 def test_against_a_revision(project):
     commit(project.folder)
     project.write(test_app=TESTS + "\ndef test_new(): assert total(500)\n")  # is no growth of what was there
-    status, said = project.run("--seismo-check", "--seismo-against", "HEAD")
+    status, said = project.run("--seismo-check", "--seismo-no-objects", "--seismo-against", "HEAD")
     assert status == 0, said
     assert "compared with HEAD" in said
     project.write(app=SLOWER)
@@ -197,8 +202,8 @@ PAIRS = APP + "\ndef unique(items):\n    return [one for one in items for other 
 def test_growth_over_the_sizes_of_a_parametrized_test(project):
     project.write(app=UNIQUE, test_app=SIZES)
     commit(project.folder)
-    allowed = ("--seismo-no-objects", "--seismo-limit", "depth <= 1000")
-    status, said = project.run("--seismo-check", "--seismo-update", "--seismo-no-objects")
+    words = ("--seismo-check", "--seismo-no-objects", "--junitxml=j.xml")
+    status, said = project.run(*words, "--seismo-update")
     assert status == 0, said
     key, load = (
         next(counts for name, counts in project.kept.functions.items() if name.qualname == one)
@@ -207,36 +212,22 @@ def test_growth_over_the_sizes_of_a_parametrized_test(project):
     assert (key["calls"].low, load["calls"].low) == (20 + 80 + 320 + 50, 1), "the thread's calls count, too"
 
     project.write(app=PAIRS)
-    status, said = project.run(
-        "--seismo-check", *allowed[:1], "--seismo-limit", "test calls <= +100000%", "--junitxml=j.xml"
-    )
+    status, said = project.run(*words, "--seismo-limit", "test calls <= +100000%")
     assert status == 1, said
     assert "1 function became worse than linear" in said
     assert re.search(r"^  test_app.py::test_pairs\[n\]: quadratic, was linear", said, re.MULTILINE)
-    tests = {one.get("name"): one for one in ET.parse(project.folder / "j.xml").iter("testcase")}
+    tests = cases(project)
     counts = {one.get("name"): one.get("value") for one in tests["test_pairs[80]"].iter("property")}
     assert int(counts["seismo.calls"]) > 80 * 80
     assert tests["test_pairs[80]"].find("failure") is None, "it is within the limit that was given"
 
-    status, said = project.run(
-        "--seismo-check",
-        "--seismo-no-objects",
-        "--seismo-against=HEAD",
-        "--seismo-build=exit 3",
-        "--seismo-limit=lines <= +1%",
-    )
+    status, said = project.run(*words, "--seismo-against=HEAD", "--seismo-build=exit 3")
     assert (status, "the build at HEAD failed with exit status 3" in said) == (1, True)
-    status, said = project.run(
-        "--seismo-check",
-        "--seismo-no-objects",
-        "--seismo-against=HEAD",
-        "--seismo-build=touch built",
-        "--junitxml=j.xml",
-    )
+    status, said = project.run(*words, "--seismo-against=HEAD", "--seismo-build=touch built")
     assert status == 1, said
     assert re.search(r"^  app:key in test_app.py::test_pairs\[n\]: quadratic, was linear", said, re.MULTILINE)
     assert suspects(said)[0] == "app:unique"
-    tests = {one.get("name"): one for one in ET.parse(project.folder / "j.xml").iter("testcase")}
+    tests = cases(project)
     assert "calls of test_app.py::test_pairs[80]: " in tests["test_pairs[80]"].find("failure").text
     assert tests["test_thread"].find("failure") is None
     suite = ET.parse(project.folder / "j.xml").getroot()[0]
@@ -284,7 +275,6 @@ def test_births_are_counted_in_a_run_of_their_own(project):
     }
     assert 120 <= born["points"] <= 140, "a budget of births runs the test twice, and is of the second run"
     assert not [name for name in project.kept.functions if "_pytest" in name.file or "pluggy" in name.file]
-    assert project.run("--seismo-check")[0] == 0
 
     project.write(test_app=BORN.replace("[Point()", "[Point() and Point() and Point()"))
     status, said = project.run("--seismo-check", "--junitxml=j.xml")
@@ -293,8 +283,7 @@ def test_births_are_counted_in_a_run_of_their_own(project):
     assert re.search(r"seismo_budget: 3\d\d births, and the budget is 150", said)
     assert re.search(r"births of test_app.py::test_points\|block part .* beyond its limit", said)
     assert suspects(said)[0] == "test_app:points"
-    (case,) = ET.parse(project.folder / "j.xml").iter("testcase")
-    assert "the budget is 150" in case.find("failure").text
+    assert "the budget is 150" in cases(project)["test_points"].find("failure").text
 
 
 def test_failing_tests_are_compared_with_nothing(project):
@@ -306,46 +295,14 @@ def test_failing_tests_are_compared_with_nothing(project):
     assert not (project.folder / "seismo-check-tests.txt").exists()
 
 
-@pytest.mark.matrix
-def test_tests_that_need_their_order_are_left_out(project):
-    """In a strict configuration without plugins that others take for granted."""
-    strict = "[pytest]\naddopts = --strict-config -p no:cacheprovider -p no:junitxml\n"
-    (project.folder / "pytest.ini").write_text(strict)
-    project.write(test_app=TESTS + "\nran = []\ndef test_a(): ran.append(1)\ndef test_b(): assert ran\n")
-    status, said = project.run("--seismo-check", "--seismo-update")
-    assert status == 0, said
-    assert "left out, since they fail in another order: test_app.py::test_b" in said
-    assert "test_app.py::test_b" not in project.kept.tests
-    assert "test_app.py::test_a" in project.kept.tests
-
-
-@pytest.mark.matrix
-def test_some_of_the_tests_are_held_against_their_own_limits(checked):
-    project = checked
-    status, said = project.run("--seismo-check", "-k", "block")
-    assert status == 0, said
-    assert "only the limits of single tests apply" in said
-    project.write(app=APP.replace("sorted(range(n), key=key)", "sorted(sorted(range(n), key=key) * 9, key=key)"))
-    status, said = project.run("--seismo-check", "-k", "block")
-    assert status == 1, said
-    assert re.search(r"calls of test_app.py::TestIt::test_block\|block load .* beyond its limit", said)
-
-
-@pytest.mark.matrix
-def test_xdist(project):
-    status, said = project.run("-p", "xdist", "-n", "2", "--seismo-check", "--seismo-update")
-    assert status == 0, said
-    assert len(project.kept.tests) == 6
-    project.write(app=SLOWER)
-    status, said = project.run("-p", "xdist", "-n", "2", "--seismo-check")
-    assert status == 1, said
-    assert suspects(said)[0] == "app:total"
-
-
-STARTING = """\
+UNSTEADY = """\
 import os
 import subprocess
 import sys
+
+ran = []
+def test_a(): ran.append(1)
+def test_b(): assert ran
 
 def test_children():
     subprocess.run([sys.executable, "-c", "1"], check=True)
@@ -357,13 +314,39 @@ def test_children():
 
 
 @pytest.mark.matrix
-def test_processes_of_tests_are_told_of_since_they_are_not_counted(project, kept):
-    assert "tests started" not in kept[1]
-    project.write(test_app=TESTS + STARTING)
-    assert project.run("--seismo-check", "--seismo-update")[0] == 0
-    status, said = project.run("--seismo-check")
+def test_what_is_not_counted_is_told(project, kept):
+    """In a strict configuration without plugins that others take for granted."""
+    strict = "[pytest]\naddopts = --strict-config -p no:cacheprovider -p no:junitxml\n"
+    (project.folder / "pytest.ini").write_text(strict)
+    project.write(test_app=UNSTEADY)
+    status, said = project.run("--seismo-check", "--seismo-update")
     assert status == 0, said
+    assert "tests started" not in kept[1]
     assert said.count("processes that tests started are not counted: 3\n") == 1
+    assert "left out, since they fail in another order: test_app.py::test_b" in said
+    assert "test_app.py::test_b" not in project.kept.tests
+    assert "test_app.py::test_a" in project.kept.tests
+
+
+@pytest.mark.matrix
+def test_some_of_the_tests_are_held_against_their_own_limits(checked):
+    project = checked
+    project.write(app=APP.replace("sorted(range(n), key=key)", "sorted(sorted(range(n), key=key) * 9, key=key)"))
+    status, said = project.run("--seismo-check", "-k", "block")
+    assert status == 1, said
+    assert "only the limits of single tests apply" in said
+    assert re.search(r"calls of test_app.py::TestIt::test_block\|block load .* beyond its limit", said)
+
+
+@pytest.mark.matrix
+def test_xdist(checked):
+    """Workers count a test as one process does."""
+    checked.write(app=SLOWER)
+    status, said = checked.run("-p", "xdist", "-n", "2", "--seismo-check")
+    assert status == 1, said
+    assert suspects(said)[0] == "app:total"
+    beyond = re.findall(r"^  (?:calls|lines|births) of (test_app.py\S+) .* beyond its limit", said, re.MULTILINE)
+    assert set(beyond) <= {"test_app.py::test_total[10]", "test_app.py::test_total[100]"}
 
 
 def test_what_does_not_go_together_ends_at_once(project):
@@ -382,10 +365,21 @@ def test_without_a_check_a_block_does_nothing(project):
     assert (status, "seismo check" in said) == (0, False)
 
 
-BENCHMARKS = """\
-from app import load
+REPEATED = """\
+import time
+from hypothesis import given, settings, strategies as st
+from app import load, total
 
-def test_it(benchmark):
+slept = []
+
+@settings(deadline=20)
+@given(st.integers(0, 50))
+def test_examples(n):
+    if not slept:
+        slept.append(time.sleep(0.1))
+    assert total(n) == n * (n - 1) // 2
+
+def test_benchmark(benchmark):
     assert len(benchmark(load, 50)) == 50
 
 def test_pedantic(benchmark):
@@ -394,41 +388,17 @@ def test_pedantic(benchmark):
 
 
 @pytest.mark.matrix
-def test_benchmarks_run_once(project):
-    project.write(test_app=BENCHMARKS)
-    status, said = project.run(
-        "-p", "pytest_benchmark.plugin", "--seismo-check", "--seismo-update", "--seismo-no-objects"
-    )
-    assert status == 0, said
-    (key,) = (counts for name, counts in project.kept.functions.items() if name.qualname == "key")
-    assert key["calls"] == (80, 80)
-
-
-EXAMPLES = """\
-import time
-from hypothesis import given, settings, strategies as st
-from app import load
-
-slept = []
-
-@settings(deadline=20)
-@given(st.integers(0, 50))
-def test_it(n):
-    if not slept:
-        slept.append(time.sleep(0.1))
-    assert len(load(n)) == n
-"""
-
-
-@pytest.mark.matrix
-def test_examples_of_hypothesis_are_the_same_each_time(project):
-    project.write(test_app=EXAMPLES)
-    words = ("-p", "_hypothesis_pytestplugin", "--seismo-check", "--seismo-no-objects")
+def test_benchmarks_run_once_and_examples_of_hypothesis_are_the_same_each_time(project):
+    project.write(test_app=REPEATED)
+    plugins = ("-p", "_hypothesis_pytestplugin", "-p", "pytest_benchmark.plugin")
+    words = (*plugins, "--seismo-check", "--seismo-no-objects")
     status, said = project.run(*words, "--seismo-update")
     assert status == 0, said
-    (key,) = (counts for name, counts in project.kept.functions.items() if name.qualname == "key")
-    assert key["calls"].is_exact
-    assert project.run(*words)[0] == 0
+    calls = {name.qualname: counts["calls"] for name, counts in project.kept.functions.items()}
+    assert calls["key"].is_exact, "the examples are the same"
+    assert calls["load"].low == calls["total"].low + 2, "a benchmark runs once"
+    status, said = project.run(*words)
+    assert status == 0, said
 
 
 def test_tests_of_a_module_stay_together_in_any_order():

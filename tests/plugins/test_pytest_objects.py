@@ -5,19 +5,16 @@ from __future__ import annotations
 import gc
 import re
 import sys
-import sysconfig
 
 import children
 import pytest
-from inner import PLUGIN, expected, outcomes
+from inner import PLUGIN, expected, outcomes, recorded
 
 from seismo.process.objects import recorder
 
 pytest_plugins = ["pytester"]
 
 OPTIONS = ["-p", "no:cacheprovider", "-p", PLUGIN, "-p", "no:xdist", "-W", "error"]
-CAN = sys.version_info >= (3, 13, 3) and not sysconfig.get_config_var("Py_GIL_DISABLED")
-recorded = pytest.mark.skipif(not CAN, reason="births and deaths of objects are reported since CPython 3.13.3")
 
 HEAD = """
 import pytest
@@ -520,7 +517,7 @@ def test_fixture(seismo_objects):
     ids=["skip", "fail", "run", "mistake"],
 )
 def test_where_objects_cannot_be_recorded(run, monkeypatch, ini, counts):
-    if CAN:
+    if not recorder.why_not():
         monkeypatch.setattr(recorder, "why_not", lambda: "they are reported since CPython 3.13.3")
     done = run(UNAVAILABLE, **ini)
     done.assert_outcomes(**counts)
