@@ -8,6 +8,7 @@ before conftest files and most plugins are loaded, so that their imports are rec
 
 from __future__ import annotations
 
+from argparse import ArgumentTypeError
 from functools import partial
 
 import pytest
@@ -64,7 +65,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default=None,
         help="also cover the processes that tests start or fork",
     )
-    _add_files(add)
+    add("--seismo-cover-config", metavar="FILE", help="read this settings file instead of the project's")
+    add("--seismo-cover-file", metavar="FILE", help="write the recording to FILE (default: cover.seismo)")
+    add("--seismo-cover-append", action="store_true", help="add to the existing recording instead of replacing it")
+    add("--seismo-cover-force", action="store_true", help="let a report overwrite a file of another kind")
     for entry in KINDS.values():
         if entry.pytest:
             group = parser.getgroup(f"seismo-{entry.verb}", f"{entry.verb} of the tests with seismo")
@@ -89,18 +93,6 @@ def _add_settings(add: Callable[..., None], guest: str, begin: str) -> None:
             add(name, action="store_true", default=None, help=option.help)
         else:
             add(name, metavar=option.metavar, type=_percent if option.read == "percent" else str, help=option.help)
-
-
-def _add_files(add: Callable[..., None]) -> None:
-    """Declare the options about files that are read and written."""
-    add("--seismo-cover-config", metavar="FILE", help="read this settings file instead of the project's")
-    add("--seismo-cover-file", metavar="FILE", help="write the recording to FILE (default: cover.seismo)")
-    flags = (
-        ("append", "add to the existing recording instead of replacing it"),
-        ("force", "let a report overwrite a file of another kind"),
-    )
-    for name, what in flags:
-        add(f"--seismo-cover-{name}", action="store_true", help=what)
 
 
 def _add_profile(add: Callable[..., None]) -> None:
@@ -142,8 +134,6 @@ def _add_check(add: Callable[..., None]) -> None:
 
 
 def _limit(text: str) -> str:
-    from argparse import ArgumentTypeError
-
     from seismo.check.limits import parse_limit
     from seismo.errors import SeismoError
 
@@ -155,16 +145,12 @@ def _limit(text: str) -> str:
 
 
 def _rows(text: str) -> int:
-    from argparse import ArgumentTypeError
-
     if not text.isdecimal() or not int(text):
         raise ArgumentTypeError(f"{text} is not a whole number above 0")
     return int(text)
 
 
 def _percent(text: str) -> float:
-    from argparse import ArgumentTypeError
-
     try:
         value = float(text)
     except ValueError:

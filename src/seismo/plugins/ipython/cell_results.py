@@ -229,6 +229,9 @@ class Counted(CellResult):
             write_tables(paper, words, ObjectsView(by, self.order, self.limit, types=self.options.get("--type", ())))
 
 
+RESULTS: dict[str, type[CellResult]] = {"profile": Profiled, "lines": Timed, "cover": Covered, "objects": Counted}
+
+
 def cell_name(number: int) -> str:
     """Return the name by which IPython shows a cell."""
     return f"In [{number}]"

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from types import CodeType
 
-    from seismo.model import Recording
-
 USAGE = """seismo profile|lines|cover|objects [options] [STATEMENT]
 
 %%seismo VERB [options] records the rest of the cell, %seismo VERB [options] STATEMENT the statement.
@@ -115,8 +113,11 @@ def _magic(shell: Any, line: str, cell: str | None) -> object:
         raise UsageError(f"record what? %seismo {verb} STATEMENT, or %%seismo {verb} on a cell")
     if cell is not None and statement.strip():
         raise UsageError(f"unexpected text after the options of a cell: {statement.strip()!a}")
-    if "-o" in options:
-        _check_free(options["-o"], "--force" in options)
+    if "-o" in options:  # before the cell runs
+        from seismo import formats
+        from seismo.formats.destination import check_free
+
+        check_free(options["-o"], "--force" in options, formats.for_path(options["-o"]).mark)
     limit = options.get("-l", "20")
     if not limit.isdecimal() or int(limit) < 1:
         raise UsageError(f"-l cannot be {limit!a}", hint="give a whole number above 0")
@@ -124,33 +125,11 @@ def _magic(shell: Any, line: str, cell: str | None) -> object:
         run = Cell(shell, statement if cell is None else cell)
     except (SyntaxError, ValueError, OverflowError) as error:  # compile() raises these for bad source text
         raise Failed.of(error, shell.SyntaxTB.structured_traceback(type(error), error, [])) from None
-    recorder = {
-        "profile": cell_results.Profiled,
-        "lines": cell_results.Timed,
-        "cover": cell_results.Covered,
-        "objects": cell_results.Counted,
-    }[verb](
-        options,
-        int(limit),
-        run.file,
-        [_function(shell, text) for text in options.get("-f", ())],
-        shell.compile._filename_map,
-    )
-    return _record(run, recorder, options)
-
-
-def _check_free(path: str, force: bool) -> None:
-    """Raise FormatError before the cell runs if its recording would overwrite a file that is not seismo's."""
-    from seismo import formats
-    from seismo.formats.destination import check_free
-
-    check_free(path, force, formats.for_path(path).mark)
-
-
-def _record(run: Cell, recorder: cell_results.CellResult, options: dict[str, Any]) -> object:
+    functions = [_function(shell, text) for text in options.get("-f", ())]
+    recorder = cell_results.RESULTS[verb](options, int(limit), run.file, functions, shell.compile._filename_map)
     run.run(recorder.session)
     try:
-        recording: Recording = recorder.recording
+        recording = recorder.recording
         if "-o" in options:
             recording.save(options["-o"])
         if "-q" not in options:
@@ -159,8 +138,9 @@ def _record(run: Cell, recorder: cell_results.CellResult, options: dict[str, Any
             display(recorder)  # type: ignore[no-untyped-call]
     finally:
         if run.error is not None:
-            lines = shell_traceback(run.shell, run.error)
-            raise Failed.of(run.error, lines).with_traceback(run.error.__traceback__) from None
+            error, trace = run.error, run.error.__traceback__
+            lines = shell.InteractiveTB.structured_traceback(type(error), error, trace, tb_offset=0)
+            raise Failed.of(error, lines).with_traceback(trace) from None
     return recording if "-r" in options else run.value
 
 
@@ -288,12 +268,6 @@ def _number(shell: Any) -> int:
             return number
         frame = frame.f_back
     return int(shell.execution_count)
-
-
-def shell_traceback(shell: Any, error: BaseException) -> list[str]:
-    """Return the error as IPython shows it, without the frames that ran the cell."""
-    lines: list[str] = shell.InteractiveTB.structured_traceback(type(error), error, error.__traceback__, tb_offset=0)
-    return lines
 
 
 class Failed(Exception):  # noqa: N818  IPython shows it under the name of the cell's error

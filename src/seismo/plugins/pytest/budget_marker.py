@@ -12,6 +12,7 @@ caller that was called less often contains the loop. The counts of its lines the
 from __future__ import annotations
 
 import gc
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -87,67 +88,51 @@ class _Session(Profile):
 
 @dataclass
 class Counted:
-    """The counts of a run. `lines` is -1 if lines were not counted; `births` has one entry per type and line."""
+    """The counts of a test's runs. `lines` is -1 if they were not counted; `births` has one entry per type and line."""
 
+    item: pytest.Item
     calls: Recording | None = None
     coverage: Recording | None = None
     lines: int = -1
     births: list[tuple[int, str, str, int]] = field(default_factory=list)  # rows of (count, type, file, line)
     trouble: dict[str, str] = field(default_factory=dict)  # for each quantity that was not counted, the reason
 
-
-def _count_calls(item: pytest.Item, counted: Counted) -> Callable[[Callable[[], object]], object]:
-    """Return a function that runs another one while calls and lines are counted."""
-
-    def count(run: Callable[[], object]) -> object:
+    def count_calls(self, run: Callable[[], object]) -> object:
+        """Run the test while calls and lines are counted."""
         __tracebackhide__ = True
-        lines = _begun(_lines(counted), counted, "lines")
-        calls = _begun(_Session(None, {} if engine.users else {"c_functions": "all"}), counted, "calls", "exceptions")
+        lines = self._begun(self._line_counts(), "lines")
+        calls = self._begun(_Session(None, {} if engine.users else {"c_functions": "all"}), "calls", "exceptions")
         before = _core.cover_executed()
         try:
-            return run() if calls is None else frame_of(item, "call")(lambda _: run(), item)
+            return run() if calls is None else frame_of(self.item, "call")(lambda _: run(), self.item)
         finally:
             if _core.status(recording_kinds.COVERAGE)["counts"]:
-                counted.lines = _core.cover_executed() - before
-            counted.calls, counted.coverage = _ended(calls), _ended(lines)
+                self.lines = _core.cover_executed() - before
+            self.calls, self.coverage = _ended(calls), _ended(lines)
 
-    return count
+    def _begun(self, session: S | None, *quantities: str) -> S | None:
+        """Return the session after it has begun, or None if it could not begin."""
+        if session is not None:
+            try:
+                session.__enter__()
+            except SeismoError as error:
+                self.trouble |= dict.fromkeys(quantities, ": ".join(error.lines()[:2]))
+                return None
+        return session
 
+    def _line_counts(self) -> Cover | None:
+        """Return a session that counts lines, or None if they are counted already or cannot be counted."""
+        from seismo.process import coverage
 
-def _begun(session: S | None, counted: Counted, *quantities: str) -> S | None:
-    """Return the session after it has begun, or None if it could not begin."""
-    if session is not None:
-        try:
-            session.__enter__()
-        except SeismoError as error:
-            counted.trouble |= dict.fromkeys(quantities, ": ".join(error.lines()[:2]))
+        if coverage.users:
+            if not _core.status(recording_kinds.COVERAGE)["counts"]:
+                self.trouble["lines"] = "coverage is being recorded without counts: add --seismo-cover-counts"
             return None
-    return session
+        session: Cover = seismo.cover(rcfile="", counts=True)
+        return session
 
-
-def _ended(session: RecordingSession | None) -> Recording | None:
-    if session is None:
-        return None
-    session.__exit__(None, None, None)
-    return session.recording
-
-
-def _lines(counted: Counted) -> Cover | None:
-    """Return a session that counts lines, or None if they are counted already or cannot be counted."""
-    from seismo.process import coverage
-
-    if coverage.users:
-        if not _core.status(recording_kinds.COVERAGE)["counts"]:
-            counted.trouble["lines"] = "coverage is being recorded without counts: add --seismo-cover-counts"
-        return None
-    session: Cover = seismo.cover(rcfile="", counts=True)
-    return session
-
-
-def _count_births(item: pytest.Item, counted: Counted) -> Callable[[Callable[[], object]], object]:
-    """Return a function that runs another one while births are counted."""
-
-    def count(run: Callable[[], object]) -> object:
+    def count_births(self, run: Callable[[], object]) -> object:
+        """Run the test while births are counted."""
         __tracebackhide__ = True
         collects = gc.isenabled()
         gc.disable()  # a collection would run finalizers, which create objects
@@ -155,7 +140,7 @@ def _count_births(item: pytest.Item, counted: Counted) -> Callable[[Callable[[],
         try:
             _core.objects_quiet(True)  # a recording of the whole run must not include the session's start
             try:
-                session = started(item.config)
+                session = started(self.item.config)
             finally:
                 _core.objects_quiet(False)
             return run()
@@ -163,16 +148,21 @@ def _count_births(item: pytest.Item, counted: Counted) -> Callable[[Callable[[],
             if session is not None:
                 _core.objects_quiet(True)  # the session's end collects garbage, which may call functions
                 if lost := unrecorded(interrupted):
-                    counted.trouble["births"] = lost
+                    self.trouble["births"] = lost
                 session.__exit__(None, None, None)
-                counted.births = engine.quietly(_born, session.recording)
+                self.births = engine.quietly(_born, session.recording)
                 _core.objects_quiet(False)
             else:
-                counted.trouble["births"] = "they cannot be recorded here"
+                self.trouble["births"] = "they cannot be recorded here"
             if collects:
                 gc.enable()
 
-    return count
+
+def _ended(session: RecordingSession | None) -> Recording | None:
+    if session is None:
+        return None
+    session.__exit__(None, None, None)
+    return session.recording
 
 
 def _born(recording: Recording) -> list[tuple[int, str, str, int]]:
@@ -200,17 +190,17 @@ def checked(item: pytest.Item, mark: pytest.Mark) -> Generator[None, object, obj
         invalid, limits = error.lines(), []
     if invalid:  # outside of the except block, or pytest would show both errors
         _fail(invalid)
-    counted = Counted()
+    counted = Counted(item)
     limits = _of_this_run(item, limits)
     born = any(limit.quantity == "births" for limit in limits)
     others = any(limit.quantity != "births" for limit in limits)
-    counts = _count_calls(item, counted) if others else lambda run: run()
+    counts = counted.count_calls if others else lambda run: run()
     if born:
         with put_back(item, False):
             counts(item.runtest)
         if _has_failed(item):
             return None
-        counts = _count_births(item, counted)
+        counts = counted.count_births
     with put_back(item, born), _inside(item, counts):
         result = yield
     if _has_failed(item):
@@ -252,23 +242,20 @@ def _has_failed(item: pytest.Item) -> bool:
     return bool(getattr(item, "_excinfo", None))  # unittest.TestCase stores exceptions there
 
 
-class _inside:  # noqa: N801  a context manager
-    """A context manager that makes the item's next runtest() run inside `counts`."""
+@contextmanager
+def _inside(item: pytest.Item, counts: Callable[[Callable[[], object]], object]) -> Generator[None]:
+    """Make the item's next runtest() run inside `counts`."""
+    real = item.runtest
 
-    def __init__(self, item: pytest.Item, counts: Callable[[Callable[[], object]], object]) -> None:
-        self._item, self._counts = item, counts
+    def runtest() -> None:
+        __tracebackhide__ = True
+        counts(real)
 
-    def __enter__(self) -> None:
-        real, counts = self._item.runtest, self._counts
-
-        def runtest() -> None:
-            __tracebackhide__ = True
-            counts(real)
-
-        self._item.runtest = runtest  # type: ignore[method-assign]
-
-    def __exit__(self, *reason: object) -> None:
-        vars(self._item).pop("runtest", None)
+    item.runtest = runtest  # type: ignore[method-assign]
+    try:
+        yield
+    finally:
+        vars(item).pop("runtest", None)
 
 
 def _over(limit: Limit, counted: Counted, root: str, code: CodeType | None) -> list[str]:

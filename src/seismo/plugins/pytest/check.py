@@ -29,7 +29,6 @@ from seismo.check.check_result import BORN, Outcome, of_other_versions
 from seismo.check.compare import Bands, Verdict, compare
 from seismo.check.counted_runs import Side
 from seismo.check.limits import DEFAULTS, TEST_DEFAULTS, Limit, parse_limit
-from seismo.check.measurement import Measurement, over_runs
 from seismo.check.revision_checkout import checked_out, is_revision, path_of_project, refuse_others, root_of
 from seismo.errors import CheckError, SeismoError, UsageError
 from seismo.plugins.pytest import junit, parametrized_growth
@@ -44,6 +43,7 @@ if TYPE_CHECKING:
 
     from _pytest.terminal import TerminalReporter
 
+    from seismo.check.measurement import Measurement
 
 BASELINE = "seismo-check-tests.txt"
 OPTIONS = "--seismo-"
@@ -335,11 +335,12 @@ class Main(Again):
         if self._limits:
             return [limit for limit in self._limits if sums or limit.scope == "test"]
         known = {*old.quantities} & {*new.quantities}
-        limits = [limit for limit in LIMITS if limit.quantity in known and (sums or limit.scope == "test")]
-        if sums and "lines" not in over_runs([new]).quantities:
-            limits = [limit for limit in limits if limit.quantity != "lines" or limit.scope]
-        per_test = {name for counts in old.tests.values() for name in counts}
-        limits = [limit for limit in limits if limit.scope != "test" or limit.quantity in per_test]
+        of_tests = {name for counts in old.tests.values() for name in counts}
+        limits = [
+            limit
+            for limit in LIMITS
+            if limit.quantity in known and (limit.quantity in of_tests if limit.scope else sums)
+        ]
         if self._births and "births" not in old.quantities:
             outcome.remarks.append("the baseline has no births: --seismo-update adds them")
         return limits

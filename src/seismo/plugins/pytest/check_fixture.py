@@ -42,10 +42,10 @@ class Block:
     This is a class and not a generator, because calls of contextlib would be counted.
     """
 
-    def __init__(self, into: dict[str, dict[str, int]], name: str) -> None:
+    def __init__(self, into: dict[str, int]) -> None:
         from seismo.sessions.profile import profile
 
-        self._into, self._name = into.setdefault(name, {}), name
+        self._into = into
         self._session = profile()
         self._lines = 0
 
@@ -66,8 +66,8 @@ class Block:
 class BirthsBlock:
     """A block whose births of objects are counted."""
 
-    def __init__(self, into: dict[str, dict[str, int]], name: str) -> None:
-        self._into, self._name = into.setdefault(name, {}), name
+    def __init__(self, into: dict[str, int]) -> None:
+        self._into = into
         self._before = 0
 
     def __enter__(self) -> None:

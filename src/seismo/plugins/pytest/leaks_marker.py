@@ -114,12 +114,8 @@ class Place:
         """Return the line as text, with its file relative to the root."""
         if not self.file:
             return "no Python line"
-        file = self.file
-        for folder in (
-            f"{root.rstrip('/')}/",
-            "/site-packages/",
-            f"/python{sys.version_info[0]}.{sys.version_info[1]}/",
-        ):
+        file, version = self.file, "{}.{}".format(*sys.version_info)
+        for folder in (f"{root.rstrip('/')}/", "/site-packages/", f"/python{version}/"):
             file = file.rpartition(folder)[2]
         return printable(f"{file}:{self.line} {self.qualname}")
 
@@ -246,20 +242,13 @@ def _report(leaks: Sequence[Leak], held: Sequence[str], wanted: Wanted, root: st
         (printable(place.type), place.text(root), *(f"{count:,}" for count in counts)) for place, counts in leaks[:ROWS]
     ]
     widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
-    lines = [f"objects that every run made are still alive after garbage collection: {_runs_text(wanted)}"]
+    ran = f"the test ran {wanted.runs} times" + (f" after {wanted.warmup} to warm up" if wanted.warmup else "")
+    lines = [f"objects that every run made are still alive after garbage collection: {ran}"]
     for row in (head, *rows):
-        texts = [
-            cell.ljust(width) if at < 2 else cell.rjust(width)
-            for at, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ]
+        texts = [f"{cell:{'<' if at < 2 else '>'}{widths[at]}}" for at, cell in enumerate(row)]
         lines.append("  " + "  ".join(texts).rstrip())
     if len(leaks) > ROWS:
         lines.append(f"  and {len(leaks) - ROWS} more lines")
     lines += ["who holds those of the last run:", *(f"  {line}" for line in held)] if held else []
     lines.append(f"to allow what may stay: {MARKER}(allow=({leaks[0][0].type!r},))")
     return "\n".join(lines)
-
-
-def _runs_text(wanted: Wanted) -> str:
-    warmup = f" after {wanted.warmup} to warm up" if wanted.warmup else ""
-    return f"the test ran {wanted.runs} times{warmup}"

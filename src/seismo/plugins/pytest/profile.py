@@ -102,14 +102,17 @@ def machinery() -> tuple[str, ...]:
 class Frames:
     """The frames around each phase of each test."""
 
-    def __init__(self, config: pytest.Config) -> None:
-        """Replace the functions of the plugin that runs tests, in this pytest only."""
+    def __init__(self, config: pytest.Config, run: Callable[..., object] | None = None) -> None:
+        """Replace the functions of the plugin that runs tests, in this pytest only.
+
+        run: called as `in_frame`, which it must call; by default `in_frame` itself.
+        """
         self._real: list[tuple[Any, Callable[..., object]]] = []
         for phase in PHASES:
             for implementation in getattr(config.hook, f"pytest_runtest_{phase}").get_hookimpls():
                 if implementation.plugin_name == "runner":
                     self._real.append((implementation, implementation.function))
-                    implementation.function = self._named(phase, implementation.function)
+                    implementation.function = _named(run or in_frame, phase, implementation.function)
 
     def remove(self) -> None:
         """Restore the original functions."""
@@ -117,12 +120,19 @@ class Frames:
             implementation.function = function
         self._real = []
 
-    def _named(self, phase: str, function: Callable[..., object]) -> Callable[..., object]:
-        def named(item: pytest.Item, *rest: object) -> object:
-            __tracebackhide__ = True
-            return frame_of(item, phase)(function, item, *rest)
 
-        return named
+def _named(run: Callable[..., object], phase: str, function: Callable[..., object]) -> Callable[..., object]:
+    def named(item: pytest.Item, *rest: object) -> object:
+        __tracebackhide__ = True
+        return run(phase, function, item, *rest)
+
+    return named
+
+
+def in_frame(phase: str, function: Callable[..., object], item: pytest.Item, *rest: object) -> object:
+    """Call pytest's function for a phase of a test in a frame that is named after them."""
+    __tracebackhide__ = True
+    return frame_of(item, phase)(function, item, *rest)
 
 
 def frame_of(item: pytest.Item, phase: str) -> Callable[..., object]:

@@ -82,17 +82,22 @@ class RecordedTestRun:
                 f"{self.doing} in this process already",
                 hint=f"leave out --seismo-{self.name}, or run this pytest in a process of its own",
             )
-        output = None
         if self.is_worker:
             self.parts = os.environ.pop(self._variable, "")
             output = children.part(self.parts) if self.parts else None
         else:
             output = self.output()
+        self.process = Quiet([(recorder, settings, output)])
         try:
             if not self.is_worker:
+                self.process.at_end = lambda _: 0  # the file is completed later, when all parts are there
                 self.parts = tempfile.mkdtemp(".parts", f"{os.path.basename(self.path)}.", os.path.dirname(self.path))
-            self._begin(output, recorder, settings, follow and bool(self.parts))
+            self.process.parts = self.parts if follow else ""
+            if self.process.parts:
+                exit_and_exec.subscribe(self.process)
+            self.process.begin()
         except BaseException as error:
+            self._let_go()
             if output is not None:
                 output.discard()
             self._remove_parts()
@@ -100,18 +105,6 @@ class RecordedTestRun:
                 raise SeismoError(
                     f"the folder for the recordings of other processes cannot be created: {error.strerror}", self.path
                 ) from None
-            raise
-
-    def _begin(self, output: Output | None, recorder: Recorder, settings: dict[str, object], follow: bool) -> None:
-        self.process = Quiet([(recorder, settings, output)], self.parts if follow else "")
-        if not self.is_worker:
-            self.process.at_end = _nothing
-        if follow:
-            exit_and_exec.subscribe(self.process)
-        try:
-            self.process.begin()
-        except BaseException:
-            self._let_go()
             raise
 
     def _let_go(self) -> None:
@@ -203,14 +196,13 @@ class RecordedTestRun:
         """Write the results under a heading."""
         if self.is_worker or self.pid != os.getpid():
             return
-        if self.is_quiet() and not (self.notes or self._crashed):
-            return
-        terminalreporter.write_sep("=", self.heading)
         if self._crashed:
             names = ", ".join(self._crashed)
-            self.notes.insert(
-                0, f"these workers crashed: {names}; what they executed in their last second may be missing"
-            )
+            lost = "what they executed in their last second may be missing"
+            self.notes.insert(0, f"these workers crashed: {names}; {lost}")
+        if self.is_quiet() and not self.notes:
+            return
+        terminalreporter.write_sep("=", self.heading)
         for note in self.notes:
             terminalreporter.write_line(note, yellow=True)
         try:
@@ -234,11 +226,6 @@ def words(what: str, error: Exception) -> str:
         trace = trace.tb_next
     place = "" if trace is None else f" ({os.path.basename(trace.tb_frame.f_code.co_filename)}:{trace.tb_lineno})"
     return f"{what}: {type(error).__name__}: {error}{place}"
-
-
-def _nothing(_output: Output) -> int:
-    """Do nothing: the first process's file is completed later, when all parts are there."""
-    return 0
 
 
 def is_worker() -> bool:

@@ -68,14 +68,16 @@ class Shared:
 class Suite:
     """The tests of a recording, and the functions that they share.
 
-    `shared` has the functions of the project and those that they call. `around` has the time of pytest and its plugins
-    in the phases of tests, in ns by package. `libraries` has the library of each Python function.
+    `ns` is the time of all tests. `shared` has the functions of the project and those that they call. `around` has the
+    time of pytest and its plugins in the phases of tests, in ns by package. `libraries` has the library of each Python
+    function.
     """
 
     def __init__(self, recording: Recording) -> None:
         """Sum up the times of a recording by test and by function."""
         self.recording = recording
         self.tests = self._tests()
+        self.ns = sum(test.ns for test in self.tests)
         self.imports = import_system(recording).functions
         self.libraries = self._library_of_each()
         self.around: dict[str, float] = {}
@@ -234,11 +236,6 @@ class Cells:
     suite: Suite
     signs: text.Signs
 
-    @property
-    def whole_ns(self) -> float:
-        """Return the time of all tests."""
-        return sum(test.ns for test in self.suite.tests)
-
     def time(self, ns: float, error_ns: float = 0.0) -> str:
         """Return a time for an aligned column, or "" for none."""
         return text.aligned(text.time(ns, error_ns, self.signs)) if ns > 0 else ""
@@ -269,9 +266,9 @@ OF_TESTS = {
 OF_FUNCTIONS = {
     "own": Column("own  ", lambda cells, one: cells.time(one.own_ns, one.own_error_ns)),
     "error": Column("", lambda cells, one: text.error(one.own_error_ns, one.own_ns, cells.signs)),
-    "own %": Column("own %", lambda cells, one: text.share(one.own_ns, one.own_error_ns, cells.whole_ns)),
+    "own %": Column("own %", lambda cells, one: text.share(one.own_ns, one.own_error_ns, cells.suite.ns)),
     "total": Column("total  ", lambda cells, one: cells.time(one.total_ns)),
-    "total %": Column("total %", lambda cells, one: text.percent(one.total_ns, cells.whole_ns)),
+    "total %": Column("total %", lambda cells, one: text.percent(one.total_ns, cells.suite.ns)),
     "tests": Column("tests", lambda _, one: f"{one.tests:,}"),
     "calls": Column("calls", lambda cells, one: cells.calls(one)),
 }
@@ -302,7 +299,7 @@ def write(paper: Paper, recording: Recording, limit: int) -> None:
 
 
 def _write_tests(paper: Paper, cells: Cells, limit: int) -> None:
-    signs, tests, whole = paper.signs, cells.suite.slowest(), cells.whole_ns
+    signs, tests, whole = paper.signs, cells.suite.slowest(), cells.suite.ns
     waited = sum(test.wait_ns for test in tests)
     outside = max(0.0, sum(cells.suite.recording.functions["own_ns"]) - whole)
     words = f"{text.number_of(len(tests), 'test')} took {text.duration(whole, signs)}"
@@ -316,13 +313,13 @@ def _write_tests(paper: Paper, cells: Cells, limit: int) -> None:
 def _write_rest(paper: Paper, number: int, noun: str, ns: float, cells: Cells, limited: bool) -> None:
     """Write how many rows a table leaves out, and their time. limited: name the option that shows more of them."""
     if number > 0:
-        more = f"{text.number_of(number, noun)}, {text.percent(ns, cells.whole_ns) or '0 %'} of the time"
+        more = f"{text.number_of(number, noun)}, {text.percent(ns, cells.suite.ns) or '0 %'} of the time"
         paper.line((f"  {paper.signs.cut} {more}{f' ({paper.more_all})' if limited else ''}", "quiet"))
 
 
 def _write_around(paper: Paper, cells: Cells) -> None:
     """Write how much of the tests' time pytest and its plugins took."""
-    around, signs, whole = cells.suite.around, paper.signs, cells.whole_ns
+    around, signs, whole = cells.suite.around, paper.signs, cells.suite.ns
     ns = sum(around.values())
     if ns < SMALL * whole:
         return
@@ -335,7 +332,7 @@ def _write_around(paper: Paper, cells: Cells) -> None:
 
 def _large(found: list[Shared], ns: Callable[[Shared], float], cells: Cells) -> list[Shared]:
     """Return the functions without the small ones, but at least the first few."""
-    return [one for place, one in enumerate(found) if place < FEWEST or ns(one) >= SMALL * cells.whole_ns]
+    return [one for place, one in enumerate(found) if place < FEWEST or ns(one) >= SMALL * cells.suite.ns]
 
 
 def _write_table(

@@ -17,6 +17,7 @@ from __future__ import annotations
 import json
 import os
 import time
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +28,7 @@ from seismo.check.portable_paths import PortablePaths, is_import
 from seismo.check.read_recordings import functions_of, of_recordings
 from seismo.plugins.pytest.check_fixture import BirthsBlock, Block
 from seismo.plugins.pytest.parametrized_growth import families, sizes_of
-from seismo.plugins.pytest.profile import PLACE, Frames, frame_of, machinery
+from seismo.plugins.pytest.profile import PLACE, Frames, frame_of, in_frame, machinery
 from seismo.plugins.pytest.recorded_run import Quiet
 from seismo.process import engine
 from seismo.process.coverage import CoverageRecorder
@@ -57,15 +58,19 @@ def _folders(modules: Collection[str]) -> list[str]:
 
 
 class _Counter:
-    """The base of the counters of calls and of births: the folder, the numbers of tests and blocks, and the end."""
+    """The base of the counters of calls and of births: the folder, the numbers of tests and blocks, and the end.
+
+    `notes` has what the recordings do not have.
+    """
 
     block_of_kind: type[Block | BirthsBlock]
 
     def __init__(self, folder: str, hide: Collection[str]) -> None:
         self._folder, self._pid = folder, os.getpid()
         self._hidden = (*machinery(), *_folders(OTHERS), *hide)
-        self._tests: dict[str, int] = {}
+        self._tests: Counter[str] = Counter()
         self._blocks: dict[str, dict[str, int]] = {}
+        self.notes: dict[str, object] = {"blocks": self._blocks}
         self._frames: Frames | None = None
         self._process: Quiet | None = None
 
@@ -82,7 +87,7 @@ class _Counter:
 
     def block(self, test: str, name: str) -> AbstractContextManager[None]:
         """Return a context that counts a part of a test separately; it may run several times."""
-        return self.block_of_kind(self._blocks, block_of(engine.printable(test), name))
+        return self.block_of_kind(self._blocks.setdefault(f"{engine.printable(test)}{BLOCK}{name}", {}))
 
     def end(self) -> None:
         """Stop counting, and write the remaining files."""
@@ -92,12 +97,7 @@ class _Counter:
             return
         _core.objects_quiet(False)  # if births were counted: the thread was quiet between the tests
         self._process.finish("")
-        notes = {**self._notes(), "blocks": self._blocks}
-        Path(self._folder, f"tests-{self._pid}.json").write_text(json.dumps(notes), encoding="utf-8")
-
-    def _notes(self) -> dict[str, object]:
-        """Return what the recordings do not have."""
-        raise NotImplementedError
+        Path(self._folder, f"tests-{self._pid}.json").write_text(json.dumps(self.notes), encoding="utf-8")
 
 
 class Counting(_Counter):
@@ -110,7 +110,7 @@ class Counting(_Counter):
         """Start counting; files in `hide` and those of pytest are left out. Raise SeismoError on failure."""
         super().__init__(folder, hide)
         self._sizes: dict[str, dict[str, int]] = {}
-        self._began = 0
+        self.notes |= {"lines": self._tests, "sizes": self._sizes, "began": 0}
         self._begin(
             (engine.Recorder(hide=self._hidden), {"c_functions": "all", "timing": "none"}, self._output("calls")),
             (CoverageRecorder(), {"counts": 1}, self._output("lines")),
@@ -118,11 +118,22 @@ class Counting(_Counter):
 
     def begin_tests(self, config: pytest.Config) -> None:
         """Insert the frames of tests, and note the time."""
-        self._frames = _CountedFrames(config, self._tests, self._sizes)
-        self._began = time.time_ns()
+        self._frames = Frames(config, self._run)
+        self.notes["began"] = time.time_ns()
 
-    def _notes(self) -> dict[str, object]:
-        return {"lines": self._tests, "sizes": self._sizes, "began": self._began}
+    def _run(self, phase: str, function: Callable[..., object], item: pytest.Item, *rest: object) -> object:
+        """Count the lines of each test's call, and store its sizes."""
+        __tracebackhide__ = True
+        before = _core.cover_executed()
+        try:
+            return in_frame(phase, function, item, *rest)
+        finally:
+            after = _core.cover_executed()
+            if phase == "call":
+                name = engine.printable(item.nodeid)
+                self._tests[name] += after - before
+                if found := sizes_of(item):
+                    self._sizes[name] = found
 
 
 class CountingBirths(_Counter):
@@ -135,6 +146,7 @@ class CountingBirths(_Counter):
         """Initialize; objects of files in `hide` and those of pytest are left out. Raise SeismoError if impossible."""
         recorder.check_possible()
         super().__init__(folder, hide)
+        self.notes |= {"births": self._tests, "hidden": (engine.HIDE, *self._hidden)}
 
     def begin_tests(self, config: pytest.Config) -> None:
         """Start counting with the first test."""
@@ -142,60 +154,21 @@ class CountingBirths(_Counter):
         engine.begin_collecting()
         self._begin((recorder.ObjectRecorder(), {"holders": 0}, output))
         _core.objects_quiet(True)
-        self._frames = _BornFrames(config, self._tests)
+        self._frames = Frames(config, self._run)
 
-    def _notes(self) -> dict[str, object]:
-        return {"births": self._tests, "hidden": (engine.HIDE, *self._hidden)}
-
-
-class _BornFrames(Frames):
-    """Frames that enable recording in the phases of tests, and count the objects that their calls create."""
-
-    def __init__(self, config: pytest.Config, births: dict[str, int]) -> None:
-        self._births = births
-        super().__init__(config)
-
-    def _named(self, phase: str, function: Callable[..., object]) -> Callable[..., object]:
-        def named(item: pytest.Item, *rest: object) -> object:
-            __tracebackhide__ = True
-            name = engine.printable(item.nodeid)
-            run = frame_of(item, phase)
-            before = _core.status()["births"]
-            _core.objects_quiet(False)
-            try:
-                return run(function, item, *rest)
-            finally:
-                _core.objects_quiet(True)
-                if phase == "call":
-                    self._births[name] = self._births.get(name, 0) + _core.status()["births"] - before
-
-        return named
-
-
-class _CountedFrames(Frames):
-    """Frames that also count the lines of each test's call, and store its sizes."""
-
-    def __init__(self, config: pytest.Config, lines: dict[str, int], sizes: dict[str, dict[str, int]]) -> None:
-        self._lines, self._sizes = lines, sizes
-        super().__init__(config)
-
-    def _named(self, phase: str, function: Callable[..., object]) -> Callable[..., object]:
-        if phase != "call":
-            return super()._named(phase, function)
-
-        def named(item: pytest.Item, *rest: object) -> object:
-            __tracebackhide__ = True
-            before = _core.cover_executed()
-            try:
-                return frame_of(item, phase)(function, item, *rest)
-            finally:
-                after = _core.cover_executed()
-                name = engine.printable(item.nodeid)
-                self._lines[name] = self._lines.get(name, 0) + after - before
-                if found := sizes_of(item):
-                    self._sizes[name] = found
-
-        return named
+    def _run(self, phase: str, function: Callable[..., object], item: pytest.Item, *rest: object) -> object:
+        """Record a phase of a test, and count the objects that its call creates."""
+        __tracebackhide__ = True
+        name = engine.printable(item.nodeid)
+        run = frame_of(item, phase)
+        before = _core.status()["births"]
+        _core.objects_quiet(False)
+        try:
+            return run(function, item, *rest)
+        finally:
+            _core.objects_quiet(True)
+            if phase == "call":
+                self._tests[name] += _core.status()["births"] - before
 
 
 # ---- reading ----
@@ -269,24 +242,17 @@ def _notes(folder: str) -> list[dict[str, Any]]:
     return [json.loads(path.read_text(encoding="utf-8")) for path in sorted(Path(folder).glob("tests-*.json"))]
 
 
-def _added(tables: Iterable[dict[str, int]]) -> dict[str, int]:
-    found: dict[str, int] = {}
+def _added(tables: Iterable[dict[str, int]]) -> Counter[str]:
+    found: Counter[str] = Counter()
     for table in tables:
-        for name, number in table.items():
-            found[name] = found.get(name, 0) + number
+        found.update(table)
     return found
 
 
 def _add_blocks(found: Measurement, notes: Iterable[dict[str, Any]]) -> None:
     for one in notes:
         for name, counts in one["blocks"].items():
-            block: Counts = {quantity: Range(number, number) for quantity, number in counts.items()}
-            found.tests[name] = block
-
-
-def block_of(test: str, name: str) -> str:
-    """Return the name of a block of a test."""
-    return f"{test}{BLOCK}{name}"
+            found.tests[name] = {quantity: Range(number, number) for quantity, number in counts.items()}
 
 
 def test_of(name: str) -> str:
