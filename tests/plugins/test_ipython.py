@@ -91,6 +91,7 @@ def test_a_cell_is_profiled(notebook):
     assert result.result == 3
     assert re.search(r" 7  __main__:sign", notebook.text)
     assert "run_cell" not in notebook.text
+    assert notebook.html.startswith('<pre style="font-family: ui-monospace')
     assert "__main__:&lt;module&gt;" in notebook.html
     assert "<module>" not in notebook.html
 
@@ -109,12 +110,6 @@ def test_the_lines_of_a_function_of_another_cell(notebook):
     assert "<b>" not in notebook.html
 
 
-def test_the_lines_of_a_module(notebook):
-    assert notebook.run("import textwrap\n").success
-    notebook.run("%seismo lines -m textwrap textwrap.dedent('  a\\n  b')")
-    assert "textwrap:dedent" in notebook.text
-
-
 def test_what_a_cell_covers(notebook):
     assert notebook.run(f"%%seismo cover --branch --counts\n{DEFINITION}\nsign(1) + sign(2)").result == "plusplus"
     assert "~         2     if n < 0:" in notebook.text
@@ -122,13 +117,6 @@ def test_what_a_cell_covers(notebook):
     assert "never true" in notebook.text
     assert 'style="color: #d1242f"' in notebook.html
     assert "&lt;b&gt;minus" in notebook.html
-
-
-def test_what_a_cell_covers_elsewhere(notebook, tmp_path, monkeypatch):
-    (tmp_path / "covered_elsewhere.py").write_text(DEFINITION)
-    monkeypatch.syspath_prepend(tmp_path)
-    notebook.run("%%seismo cover --source covered_elsewhere\nimport covered_elsewhere\ncovered_elsewhere.sign(1)")
-    assert re.search(r"covered_elsewhere.py +4 +1 +75 %", notebook.text)
 
 
 @recorded
@@ -381,11 +369,6 @@ def test_a_notebook_says_an_error_once(notebook):
         shell._showtraceback = original
     assert [name for name, _ in shown] == ["ZeroDivisionError", "SyntaxError"]
     assert all(lines for _, lines in shown)
-
-
-def test_tables_are_in_a_fixed_width_font(notebook):
-    notebook.run("%%seismo profile\nsign(1)")
-    assert notebook.html.startswith('<pre style="font-family: ui-monospace')
 
 
 @pytest.mark.parametrize(

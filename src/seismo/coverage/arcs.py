@@ -27,6 +27,7 @@ from __future__ import annotations
 
 import ast
 import itertools
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from seismo.coverage.logical_lines import always_matches
@@ -47,19 +48,17 @@ NOT_CAUGHT = "the exception that line {0} catches did not occur"
 NOT_EXECUTED = "line {0} was not executed"
 
 
+@dataclass(slots=True)
 class _Way:
     """The successor of the end of a statement or suite."""
 
-    __slots__ = ("does", "line", "through", "used")
-
-    def __init__(self, line: int | None, does: str = "", through: tuple[int, ...] = ()) -> None:
-        self.line = line  # None if there is no successor
-        self.does = does  # such as "return from function 'f'", or "" for "jump to line ..."
-        self.through = through  # lines of the `with` statements that it leaves, innermost first
-        self.used = False
+    line: int | None  # None if there is no successor
+    does: str = ""  # such as "return from function 'f'", or "" for "jump to line ..."
+    through: tuple[int, ...] = ()  # lines of the `with` statements that it leaves, innermost first
+    used: bool = False
 
 
-_Function = ast.FunctionDef | ast.AsyncFunctionDef
+_Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 _NOWHERE = _Way(None)
 
 
@@ -80,7 +79,7 @@ class Steps:
         self._dropped: set[Arc] = set()
         self._exits: dict[int, set[int]] = {}  # of the code object that is being walked
         self._codes: list[tuple[int, str, dict[int, set[int]]]] = []
-        self._pending: list[_Function | ast.ClassDef] = []  # whose suites are still to be walked
+        self._pending: list[_Definition] = []  # whose suites are still to be walked
         self._jumps: dict[type[ast.AST], _Way] = {}  # the way of each kind of jump statement
         self._module(tree)
         while self._pending:
@@ -133,7 +132,7 @@ class Steps:
         self._codes.append((first, name, self._exits))
         self._jumps = dict.fromkeys((ast.Return, ast.Raise, ast.Break, ast.Continue), _NOWHERE)
 
-    def _definition_body(self, node: _Function | ast.ClassDef) -> None:
+    def _definition_body(self, node: _Definition) -> None:
         start = self._line(node)
         decorated = node.decorator_list[0].lineno if node.decorator_list else node.lineno
         self._begin(decorated, node.name)
@@ -165,13 +164,11 @@ class Steps:
 
     def _suite(self, body: Sequence[ast.stmt], way: _Way) -> _Way:
         """Walk a suite from its end, at which `way` continues, and return the way to its start."""
-        first, live = self._first, self._live
         for node in reversed(body):
-            kind = type(node)
-            line = self._line(node) if kind in _DEFINITIONS else first.get(node.lineno, node.lineno)
+            kind, line = type(node), self._line(node)
             # A skipped statement may still contain definitions that have code.
-            if line not in live:
-                self._find_definitions(node)
+            if line not in self._live:
+                self._find_definitions([node])
                 continue
             if kind in _WALKS:
                 _WALKS[kind](self, node, line, way)
@@ -182,12 +179,12 @@ class Steps:
             way = _Way(line)
         return way
 
-    def _find_definitions(self, node: ast.AST) -> None:
-        """Queue the definitions in a statement that is not walked."""
-        stack = [node]
+    def _find_definitions(self, body: Sequence[ast.AST]) -> None:
+        """Queue the definitions in statements that are not walked."""
+        stack = [*body]
         while stack:
             current = stack.pop()
-            if isinstance(current, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            if isinstance(current, _Definition):
                 self._pending.append(current)
             elif isinstance(current, (ast.stmt, ast.excepthandler, ast.match_case)):
                 stack += ast.iter_child_nodes(current)
@@ -207,25 +204,19 @@ class Steps:
             chain.append(node)
         otherwise = way
         if constant(node.test) is True:
-            for other in node.orelse:
-                self._find_definitions(other)
+            self._find_definitions(node.orelse)
         else:
             otherwise = self._suite(node.orelse, way)
         for node in reversed(chain):
             line = self._line(node)
             value = constant(node.test)
-            self._choice(line, node.body, way, NEVER_TRUE, value is not False)
+            if value is False:
+                self._find_definitions(node.body)
+            else:
+                self._step(line, self._suite(node.body, way), NEVER_TRUE)
             if value is not True:
                 self._step(line, otherwise, ALWAYS_TRUE)
             otherwise = _Way(line)
-
-    def _choice(self, line: int, body: list[ast.stmt], way: _Way, why: str, possible: bool = True) -> None:
-        """Walk a suite that `line` may step into. If it cannot be entered, only queue its definitions."""
-        if possible:
-            self._step(line, self._suite(body, way), why)
-        else:
-            for node in body:
-                self._find_definitions(node)
 
     def _for(self, node: ast.For | ast.AsyncFor, line: int, way: _Way) -> None:
         self._looped(node, line, way)
@@ -294,7 +285,7 @@ class Steps:
             onward = _Way(case_line)
         self._step(line, onward)
 
-    def _define(self, node: _Function | ast.ClassDef, _: int, way: _Way) -> None:
+    def _define(self, node: _Definition, _: int, way: _Way) -> None:
         """Add the steps from decorator to decorator to the definition's line, and queue its suite."""
         self._pending.append(node)
         lines = [self._first.get(decorator.lineno, decorator.lineno) for decorator in node.decorator_list]
@@ -305,7 +296,6 @@ class Steps:
         self._step(node.lineno, way)
 
 
-_DEFINITIONS = frozenset({ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef})
 _WALKS: dict[type[ast.AST], Callable[[Steps, Any, int, _Way], None]] = {
     ast.If: Steps._if,
     ast.For: Steps._for,

@@ -30,7 +30,7 @@ import ast
 from collections import defaultdict
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from seismo.model.enums import BranchFlags
 
@@ -73,6 +73,11 @@ class Operand:
         """Return the number of outcomes that were seen, at most two."""
         return bool(self.true) + bool(self.false)
 
+    def leave_out(self, note: str) -> None:
+        """Note why its outcomes are unknown."""
+        self.true = self.false = None
+        self.note = note
+
 
 @dataclass
 class Decision:
@@ -96,32 +101,26 @@ class Decision:
         return sum(operand.outcomes for operand in self.operands if operand.true is not None)
 
 
-@dataclass(frozen=True)
-class _Leaf:
+class _Leaf(NamedTuple):
     number: int
 
 
-@dataclass(frozen=True)
-class _Not:
+class _Not(NamedTuple):
     inner: Any
 
 
-@dataclass(frozen=True)
-class _Group:
+class _Group(NamedTuple):
     value: bool  # the value that ends it: True for or, False for and
     parts: tuple[Any, ...]
 
 
-@dataclass(frozen=True)
-class _Choice:
+class _Choice(NamedTuple):
     test: Any
     body: Any
     orelse: Any
 
 
 _Step: TypeAlias = tuple[int, bool]  # an operand and its outcome
-
-
 _Path: TypeAlias = tuple[tuple[_Step, ...], bool, frozenset[_Step]]  # steps, outcome, those that no operand overruled
 
 
@@ -241,8 +240,7 @@ class _Finder(ast.NodeVisitor):
 
     def _decide(self, test: ast.expr, kind: str) -> None:
         decision = Decision(test.lineno, kind, self._text(test))
-        tree = self._build(decision, test)
-        self._finish(decision, tree)
+        self._finish(decision, self._build(decision, test))
 
     def _build(self, decision: Decision, node: ast.expr) -> Any:
         """Return the tree of a decision that jumps, and add its operands to the decision."""
@@ -272,11 +270,9 @@ class _Finder(ast.NodeVisitor):
             operand = self._operand(decision, sides[i])
             operand.text = f"{left} {_SIGNS[type(node.ops[i])]} {right}"
             if i >= tested:
-                operand.true = operand.false = None
-                operand.note = "its value is passed on, not tested"
+                operand.leave_out("its value is passed on, not tested")
             elif len(rows) % tested:
-                operand.true = operand.false = None
-                operand.note = "its branches cannot be distinguished from those of the other comparisons"
+                operand.leave_out("its branches cannot be distinguished from those of the other comparisons")
             else:
                 self._fill(operand, node, rows[i::tested], decision)
         return _Group(False, tuple(_Leaf(first + i) for i in range(len(node.ops))))
@@ -291,13 +287,11 @@ class _Finder(ast.NodeVisitor):
         for value in node.values:
             operand = self._operand(decision, value)
             if value is node.values[-1]:
-                operand.true = operand.false = None
-                operand.note = "its value is passed on, not tested"
+                operand.leave_out("its value is passed on, not tested")
             elif isinstance(value, ast.Constant):
                 self._fill(operand, value, [], decision)
             elif len(rows) % len(tested):
-                operand.true = operand.false = None
-                operand.note = "its branches cannot be distinguished from those of the other operands"
+                operand.leave_out("its branches cannot be distinguished from those of the other operands")
             else:
                 self._fill(operand, None, rows[tested.index(value) :: len(tested)], decision)
                 self._jumped_past(operand, value, decision)
@@ -321,12 +315,10 @@ class _Finder(ast.NodeVisitor):
             operand.note = "a constant: the compiler decides"
             return
         if not rows and operand.line in self.unplaced:
-            operand.true = operand.false = None
-            operand.note = "the code was compiled without positions (-X no_debug_ranges)"
+            operand.leave_out("the code was compiled without positions (-X no_debug_ranges)")
             return
         if not rows and decision.kind == "comprehension" and self._tests_none(node):
-            operand.true = operand.false = None
-            operand.note = "the compiler gave its branch another position"
+            operand.leave_out("the compiler gave its branch another position")
             return
         is_not = isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.IsNot)
         true = false = 0

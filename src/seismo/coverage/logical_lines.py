@@ -29,20 +29,6 @@ if TYPE_CHECKING:
 
 _BEFORE_COLON = re.compile("[^:#]*")
 _KEYWORD = re.compile(r"[ \t\f]*(else|finally)\b")
-_COMPOUND = (
-    ast.If,
-    ast.For,
-    ast.While,
-    ast.With,
-    ast.Try,
-    ast.TryStar,
-    ast.Match,
-    ast.FunctionDef,
-    ast.ClassDef,
-    ast.AsyncFunctionDef,
-    ast.AsyncFor,
-    ast.AsyncWith,
-)
 
 
 class Clause(NamedTuple):
@@ -102,16 +88,15 @@ class Layout:
         lines = self.lines
         for statement in body:
             line = statement.lineno
-            if isinstance(statement, _COMPOUND):
+            if handle := _HANDLERS.get(type(statement)):  # a compound statement
                 self._close(first, last)
                 first = last = 0
-                _HANDLERS[type(statement)](self, statement)
+                handle(self, statement)
                 continue
             if line > last or not first:
                 self._close(first, last)
                 first = line
-            assert statement.end_lineno is not None
-            last = statement.end_lineno
+            last = _last_line(statement)
             if lines[last - 1].endswith("\\"):
                 last = self._joined(statement)
         self._close(first, last)
@@ -137,9 +122,7 @@ class Layout:
         line, column: a position between the head's last expression and its colon
         """
         line, column = self._colon(line, column)
-        last = body[-1].end_lineno
-        assert last is not None
-        self.clauses.append(Clause(first, line, last))
+        self.clauses.append(Clause(first, line, _last_line(body[-1])))
         rest = self.lines[line - 1][column + 1 :].strip()
         if not rest or rest[0] == "#":
             self._close(first, line)
@@ -223,10 +206,8 @@ class Layout:
         # The suite of `match` consists of clauses instead of statements.
         start = len(self.clauses)
         line, column = self._end(node.subject)
-        last = node.cases[-1].body[-1].end_lineno
-        assert last is not None
         line, _ = self._colon(line, column)
-        self.clauses.insert(start, Clause(node.lineno, line, last))
+        self.clauses.insert(start, Clause(node.lineno, line, _last_line(node)))
         self._close(node.lineno, line)
         for case in node.cases:
             self._case(case)
@@ -239,9 +220,8 @@ class Layout:
             while not self.lines[line - 1].lstrip(" \t\f").startswith("case"):
                 line -= 1
         if always_matches(case):
-            body, last = case.body[0].lineno, case.body[-1].end_lineno
-            assert last is not None
-            self.carriers.append(Case(pattern.lineno, pattern.end_lineno, body, last))
+            body = case.body[0].lineno, _last_line(case.body[-1])
+            self.carriers.append(Case(pattern.lineno, pattern.end_lineno, *body))
         self._after(line, case.guard or pattern, case.body)
 
     # ---- definitions ----
@@ -269,9 +249,8 @@ class Layout:
             decorated = node.decorator_list[0].lineno
             for decorator in node.decorator_list:
                 self._decorator(decorator)
-        around = self._around
-        assert node.end_lineno is not None
-        definition = Definition(kind, node.name, around, decorated, node.lineno, node.body[0].lineno, node.end_lineno)
+        around, body = self._around, node.body[0].lineno
+        definition = Definition(kind, node.name, around, decorated, node.lineno, body, _last_line(node))
         self.definitions.append(definition)
         self.carriers.append(definition)
         self._around = len(self.definitions) - 1
@@ -320,8 +299,11 @@ class Layout:
         if body and isinstance(body[0], ast.Expr):
             value = body[0].value
             if isinstance(value, ast.Constant) and isinstance(value.value, str):
-                assert body[0].end_lineno is not None
-                self.docstrings.update(range(body[0].lineno, body[0].end_lineno + 1))
+                self.docstrings.update(range(body[0].lineno, _last_line(body[0]) + 1))
+
+
+def _last_line(node: ast.stmt) -> int:
+    return node.end_lineno or node.lineno
 
 
 _HANDLERS: dict[type[ast.AST], Callable[[Layout, Any], None]] = {

@@ -114,16 +114,19 @@ def mapped(recording: Recording, aliases: Aliases) -> Recording:
 
 def _mapped_meta(meta: dict[str, Any], aliases: Aliases) -> dict[str, Any]:
     """Return the metadata with local folders in the settings, including those of merged recordings."""
+
+    def moved(folder: str) -> str:
+        return aliases.map(folder + "/").rstrip("/") or "/"
+
     found = dict(meta)
     if isinstance(meta.get("merged"), list):
         found["merged"] = [_mapped_meta(one, aliases) if isinstance(one, dict) else one for one in meta["merged"]]
-    settings = meta.get("settings")
+    settings, config = meta.get("settings"), meta.get("config")
     if isinstance(settings, dict) and isinstance(settings.get("source_dirs"), list):
-        folders = [aliases.map(str(folder) + "/").rstrip("/") for folder in settings["source_dirs"]]
+        folders = [moved(str(folder)) for folder in settings["source_dirs"]]
         found["settings"] = {**settings, "source_dirs": list(dict.fromkeys(folders))}
     if isinstance(meta.get("folder"), str):
-        found["folder"] = aliases.map(meta["folder"] + "/").rstrip("/") or "/"
-    config = meta.get("config")
+        found["folder"] = moved(meta["folder"])
     if isinstance(config, dict) and isinstance(config.get("folder"), str):
-        found["config"] = {**config, "folder": aliases.map(config["folder"] + "/").rstrip("/") or "/"}
+        found["config"] = {**config, "folder": moved(config["folder"])}
     return found

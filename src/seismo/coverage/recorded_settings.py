@@ -28,7 +28,6 @@ NAMES = (
     *(name for name, section, _, how in OPTIONS if section != "run" and how not in ("path", "patterns")),
 )
 _LARGEST = {"fail_under": 100, "precision": 20}
-_SWITCHES = ("html_skip_covered", "html_skip_empty")  # of the settings that may be None
 
 
 def packed(settings: Settings) -> str:
@@ -84,19 +83,9 @@ def _unpacked(config: dict[str, Any], folder: str) -> Settings:
     """Return the settings from a recording's metadata, which is untrusted. Wrong types and values are ignored."""
     found: dict[str, Any] = {}
     for name in NAMES:
-        value = config.get(name)
-        default = getattr(Settings, name)
-        if isinstance(default, tuple):
-            if isinstance(value, list) and all(isinstance(one, str) for one in value):
-                found[name] = tuple(value)
-        elif isinstance(default, bool) or name in _SWITCHES:
-            if isinstance(value, bool):
-                found[name] = value
-        elif isinstance(default, str):
-            if isinstance(value, str) and (name != "sort" or value.removeprefix("-") in SORTS):
-                found[name] = value
-        elif isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value <= _LARGEST[name]:
-            found[name] = value if name == "fail_under" else int(value)
+        value, default = config.get(name), getattr(Settings, name)
+        if _is_valid(name, value, default):
+            found[name] = value if default is None else type(default)(value)
     paths = config.get("paths")
     if isinstance(paths, dict):
         groups = {name: value for name, value in paths.items() if isinstance(value, list)}
@@ -109,6 +98,16 @@ def _unpacked(config: dict[str, Any], folder: str) -> Settings:
         carried=True,
         changed=_crc(config["file"]) not in (-1, config.get("crc")),
     )
+
+
+def _is_valid(name: str, value: object, default: object) -> bool:
+    if isinstance(default, tuple):
+        return isinstance(value, list) and all(isinstance(one, str) for one in value)
+    if isinstance(default, bool) or default is None:
+        return isinstance(value, bool)
+    if isinstance(default, str):
+        return isinstance(value, str) and (name != "sort" or value.removeprefix("-") in SORTS)
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value <= _LARGEST[name]
 
 
 def settings_text(settings: Settings) -> str:

@@ -23,30 +23,17 @@ from seismo.options import of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
     from typing import Any
 
     from seismo.model import Recording
 
 # The names of settings files; True if all sections are coverage's.
-FILES = (
-    (".coveragerc", True),
-    (".coveragerc.toml", True),
-    ("setup.cfg", False),
-    ("tox.ini", False),
-    ("pyproject.toml", False),
-)
+FILES = {".coveragerc": True, ".coveragerc.toml": True, "setup.cfg": False, "tox.ini": False, "pyproject.toml": False}
 RECORDED = tuple(option.name for option in of("seismo.cover") if option.is_flag)
 """The names of flags for what to record; a recording has their values."""
 SORTS = ("name", "statements", "missing", "branches", "partial", "percent")
-_COVERAGE_SORTS = {
-    "name": "name",
-    "stmts": "statements",
-    "miss": "missing",
-    "branch": "branches",
-    "brpart": "partial",
-    "cover": "percent",
-}
+_COVERAGE_SORTS = dict(zip(("name", "stmts", "miss", "branch", "brpart", "cover"), SORTS, strict=True))
 
 
 class Settings:
@@ -135,12 +122,11 @@ class Settings:
             given[name] = any(part.get(name) is True for part in parts)
         for name in ("source_dirs", "source_pkgs", "include", "omit"):
             lists = [_strings(part.get("settings"), name) for part in parts]
-            if name == "include":
-                kept = [one for of in lists for one in of] if all(lists) else []
+            kept = [one for of in lists for one in of]
+            if name == "include" and not all(lists):
+                kept = []
             elif name == "omit":
                 kept = [one for one in lists[0] if all(one in of for of in lists)]
-            else:
-                kept = [one for of in lists for one in of]
             given[name] = tuple(dict.fromkeys(kept))
         return self.replace(**given)
 
@@ -211,14 +197,14 @@ _OURS = {
     name: how
     for name, _, _, how in OPTIONS
     if name not in ("contexts", "children", "data_file") and not name.startswith(("html_", "xml_", "json_", "lcov_"))
-} | {"counts": "switch", "contexts": "our contexts", "children": "switch", "sort": "sort"}
+} | {"counts": "switch", "contexts": "our_contexts", "children": "switch"}
 
 
 def is_there(folder: str) -> bool:
     """Return True if the folder may have settings. The check is cheap and may give false positives."""
     if os.environ.get("COVERAGE_RCFILE"):
         return True
-    for name, ours in FILES:
+    for name, ours in FILES.items():
         path = os.path.join(folder, name)
         try:
             with open(path, "rb") as file:
@@ -276,8 +262,8 @@ def _strings(settings: object, name: str) -> list[str]:
 
 def _from_coverage(folder: str, named: str | None, found: dict[str, Any], notes: list[str]) -> str:
     """Read the first file of coverage.py that has settings. Return its path, or ""."""
-    files = FILES if named in (None, ".coveragerc") else ((str(named), True),)
-    for name, ours in files:
+    files = FILES if named is None or named == ".coveragerc" else {named: True}
+    for name, ours in files.items():
         path = os.path.join(folder, os.path.expanduser(name))
         sections = _sections(path, ours)
         if sections is None:
@@ -350,34 +336,31 @@ def _ini(text: str, path: str) -> Any:
 
 def _take_over(path: str, sections: Mapping[str, _Section], found: dict[str, Any], notes: list[str]) -> bool:
     """Apply the options of the sections. Return True if there were any."""
-    known: dict[str, set[str]] = {}
+    known = {(section, option): (setting, how) for setting, section, option, how in OPTIONS}
     any_set = False
-    for setting, section, option, how in OPTIONS:
-        known.setdefault(section, set()).add(option)
-        where = sections.get(section)
-        if where is not None and option in where.options:
-            found[setting] = _Value(path, where, option).read(how)
+    without, unknown = [], []
+    for name in dict.fromkeys(section for section, _ in known):
+        section = sections.get(name)
+        for option in section.options if section is not None else ():
+            if (name, option) in known:
+                setting, how = known[name, option]
+                found[setting] = _Value(path, section, option).read(how)
+            elif option in _NOT_TAKEN.get(name, ()):
+                without.append(f"[{section.name}] {option}")
+            elif option not in _NO_DIFFERENCE.get(name, ()):
+                unknown.append(f"[{section.name}] {option}")
+                continue
             any_set = True
     paths = sections.get("paths")
     if paths is not None and paths.options:
         found["paths"] = {name: _Value(path, paths, name).read("paths") for name in paths.options}
         any_set = True
-    without, unknown = [], []
-    for section, options in known.items():
-        where = sections.get(section)
-        for option in where.options if where is not None else ():
-            if option in options or option in _NO_DIFFERENCE.get(section, ()):
-                any_set = True
-            elif option in _NOT_TAKEN.get(section, ()):
-                without.append(f"[{where.name}] {option}")  # type: ignore[union-attr]
-            else:
-                unknown.append(f"[{where.name}] {option}")  # type: ignore[union-attr]
     shown = os.path.basename(path)
     if without:
         notes.append(f"{shown}: seismo does not support these settings: {', '.join(without)}")
     if unknown:
         notes.append(f"{shown}: unknown settings: {', '.join(unknown)}")
-    return any_set or bool(without)
+    return any_set
 
 
 def _from_pyproject(folder: str, found: dict[str, Any]) -> str:
@@ -420,14 +403,14 @@ class _Value:
     """One option of a file. read(how) returns its value, or raises UsageError."""
 
     def __init__(self, path: str, section: _Section, option: str) -> None:
-        self.path, self.section, self.option = path, section, option
+        self.file, self.section, self.option = path, section, option
         self.raw = section.options[option]
 
     def wrong(self, what: str, hint: str) -> UsageError:
-        return UsageError(f"{self.option} {what}", f"{self.path}: [{self.section.name}]", hint)
+        return UsageError(f"{self.option} {what}", f"{self.file}: [{self.section.name}]", hint)
 
     def read(self, how: str) -> Any:
-        return _READERS[how](self)
+        return getattr(self, how)()
 
     def text(self) -> str:
         if not isinstance(self.raw, str):
@@ -454,6 +437,12 @@ class _Value:
             return match[4] or ""
 
         return re.sub(r"\$(?:(\$|\w+)|\{(\w+)(?:(\?)|-([^}]*))?\})", value, text)
+
+    def path(self) -> str:
+        return os.path.expanduser(self.text())
+
+    def paths(self) -> tuple[str, ...]:
+        return tuple(map(os.path.expanduser, self.texts()))
 
     def texts(self) -> tuple[str, ...]:
         """Return a list: in TOML a list of strings, in other files a text with commas and line ends as separators."""
@@ -515,6 +504,9 @@ class _Value:
             raise self.wrong(f"cannot be {value!r}", f"give {name}, or leave it empty")
         return "test" if value else ""
 
+    def our_contexts(self) -> str:
+        return self.contexts("test")
+
     def patch(self) -> bool:
         """Return True if subprocesses are to be recorded. The other patches of coverage.py are always in effect."""
         return "subprocess" in self.texts()
@@ -528,19 +520,3 @@ class _Value:
                 f"cannot be {value!r}", f"use one of {', '.join(SORTS)}, with - before it for the reverse order"
             )
         return sign + name
-
-
-_READERS: dict[str, Callable[[_Value], Any]] = {
-    "text": _Value.text,
-    "path": lambda value: os.path.expanduser(value.text()),
-    "texts": _Value.texts,
-    "paths": lambda value: tuple(map(os.path.expanduser, value.texts())),
-    "patterns": _Value.patterns,
-    "switch": _Value.switch,
-    "percent": _Value.percent,
-    "whole": _Value.whole,
-    "contexts": _Value.contexts,
-    "our contexts": lambda value: value.contexts("test"),
-    "patch": _Value.patch,
-    "sort": _Value.sort,
-}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import linecache
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -53,7 +54,6 @@ class CallSites:
         names = ("parent", "function", "calls", "exceptions", "thread")
         self._tree = {name: calls.tree[name].tolist() for name in names}
         self._kept = self._inside(of)
-        self._hits: dict[str, dict[int, int]] | None = None
 
     def _inside(self, code: CodeType | None) -> list[bool]:
         """Return, for each node, True if it counts."""
@@ -147,18 +147,19 @@ class CallSites:
         lines = _calling(row.file, row.qualname, row.line, name)
         if not lines:
             return 0
-        hits = self._lines_of(row.file)
+        hits = self._hits.get(row.file, {})
         return max(lines, key=lambda line: (lines[line], hits.get(line, 0), -line))
 
-    def _lines_of(self, file: str) -> dict[int, int]:
-        if self._hits is None:
-            self._hits = {}
-            if self._coverage is not None:
-                files = {one.id: one.file for one in self._coverage.functions}
-                for one in self._coverage.lines:
-                    of = self._hits.setdefault(files[one.function], {})
-                    of[one.line] = of.get(one.line, 0) + one.hits
-        return self._hits.get(file, {})
+    @functools.cached_property
+    def _hits(self) -> dict[str, dict[int, int]]:
+        """Return the executions of lines by file."""
+        found: dict[str, dict[int, int]] = {}
+        if self._coverage is not None:
+            files = {one.id: one.file for one in self._coverage.functions}
+            for one in self._coverage.lines:
+                of = found.setdefault(files[one.function], {})
+                of[one.line] = of.get(one.line, 0) + one.hits
+        return found
 
 
 def _calling(file: str, qualname: str, first: int, name: str) -> dict[int, bool]:

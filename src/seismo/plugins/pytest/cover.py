@@ -22,10 +22,9 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Iterable
 
-    from _pytest.terminal import TerminalReporter
-
     from seismo.plugins.pytest.coverage_reports import Result
     from seismo.process import children
+    from seismo.report.paper import Paper
 
 DEFAULT_FILE = f"cover{SUFFIX}"
 
@@ -75,11 +74,11 @@ class Cover(RecordedTestRun):
         """Return True if neither reports nor a minimum were requested."""
         return not (self.reports or self.settings.fail_under)
 
-    def show(self, terminal: TerminalReporter) -> None:
+    def show(self, paper: Paper) -> None:
         """Write the reports."""
         if self.result is not None:
             coverage_reports.check(self.settings, self.reports, self.options.seismo_cover_force)
-            coverage_reports.write(self.result, self.reports, terminal)
+            coverage_reports.write(self.result, self.reports, paper)
 
 
 def _taken_for_source(args: Iterable[str | os.PathLike[str]]) -> list[str]:

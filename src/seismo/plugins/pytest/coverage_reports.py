@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Sequence
 
-    from _pytest.terminal import TerminalReporter
-
     from seismo.coverage.coverage_report import CoverageReport
     from seismo.coverage.settings import Settings
     from seismo.model import Recording
@@ -116,12 +114,10 @@ def result(path: str, settings: Settings) -> Result:
         return Result(recording, analyze(recording, chosen), chosen)
 
 
-def write(result: Result, reports: Sequence[Wanted], terminal: TerminalReporter) -> None:
+def write(result: Result, reports: Sequence[Wanted], paper: Paper) -> None:
     """Write all reports; relative paths start at the settings' folder. Raise SeismoError if that fails."""
-    from seismo.plugins.pytest.terminal import paper_of
     from seismo.report.coverage.text import write_problems, write_verdict
 
-    paper = paper_of(terminal)
     with chdir(result.settings.folder):
         for report in reports:
             if report.kind.startswith("term"):
@@ -144,7 +140,6 @@ def write(result: Result, reports: Sequence[Wanted], terminal: TerminalReporter)
         write_problems(paper, result.report)
         if result.settings.fail_under:
             write_verdict(paper, result.report.totals, result.settings)
-    paper.flush()
 
 
 def _table(paper: Paper, result: Result, report: Wanted) -> None:

@@ -6,7 +6,7 @@ become properties of its element, and a test beyond a limit gets a failure eleme
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
 from seismo.check.writers import wording
@@ -46,7 +46,8 @@ def add_results(config: pytest.Config, outcome: Outcome, over: Mapping[str, str]
             failures.setdefault(test_of(finding.subject), []).append(text)
     for after, before in outcome.worse:
         xml.add_global_property("seismo.worse", wording.grown(after, before))
-    elements = {(one.get("classname"), one.get("name")): one for one in _elements(xml)}
+    all_elements = [reporter.to_xml() for reporter in xml.node_reporters_ordered]
+    elements = {(one.get("classname"), one.get("name")): one for one in all_elements}
     for test, counts in outcome.new.tests.items():
         names = mangle_test_address(test_of(test))
         place = ".".join([*([xml.prefix] if xml.prefix else []), *names[:-1]])
@@ -61,10 +62,6 @@ def add_results(config: pytest.Config, outcome: Outcome, over: Mapping[str, str]
             ET.SubElement(element, "failure", message="seismo check: a count is over its limit").text = message_text
             xml.stats["failure"] += 1
             xml.stats["passed"] -= 1
-
-
-def _elements(xml: Any) -> list[ET.Element]:
-    return [reporter.to_xml() for reporter in xml.node_reporters_ordered]
 
 
 def _property(element: ET.Element, name: str, value: str) -> None:

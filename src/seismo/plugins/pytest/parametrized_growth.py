@@ -66,26 +66,16 @@ def grown(measured: Measurement, sizes: Sizes) -> dict[Function, Growth]:
         whole: Counts = {quantity: counts[quantity] for quantity in ("calls", "lines") if quantity in counts}
         for family in names:
             functions = {
-                _of_family(function, family): {"calls": Range(number, number)}
+                function._replace(qualname=f"{function.qualname} in {family}"): {"calls": Range(number, number)}
                 for function, number in measured.of_tests.get(test, {}).items()
             }
-            functions[_whole(family)] = whole
+            file, _, rest = family.partition("::")
+            functions[Function(file, f":{rest}")] = whole  # a stand-in for the family as a whole
             by_family.setdefault(family, {})[kept[test][family]] = Measurement(functions=functions)
     found: dict[Function, Growth] = {}
     for measurements in by_family.values():
         found |= growths(measurements)
     return found
-
-
-def _whole(family: str) -> Function:
-    """Return a stand-in function for the family as a whole."""
-    file, _, rest = family.partition("::")
-    return Function(file, f":{rest}")
-
-
-def _of_family(function: Function, family: str) -> Function:
-    """Return the function with the family in its name."""
-    return function._replace(qualname=f"{function.qualname} in {family}")
 
 
 def worse(old: Measurement, new: Measurement) -> list[tuple[Growth, Growth | None]]:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Callable
 
-    from _pytest.terminal import TerminalReporter
+    from seismo.report.paper import Paper
 
 DEFAULT_FILE = f"profile{SUFFIX}"
 PLACE = "<pytest>"  # the file name in the code of the phases' frames
@@ -79,16 +79,13 @@ class Profile(RecordedTestRun):
         """Return False: a profile never fails a run."""
         return False
 
-    def show(self, terminal: TerminalReporter) -> None:
+    def show(self, paper: Paper) -> None:
         """Write the slowest tests and the functions that they share."""
         from seismo.model import read
         from seismo.plugins.pytest.slowest_tests import write
-        from seismo.plugins.pytest.terminal import paper_of
 
-        paper = paper_of(terminal).asked_by("--seismo-profile-limit=N")
-        write(paper, read(self.path), self.limit)
+        write(paper.asked_by("--seismo-profile-limit=N"), read(self.path), self.limit)
         paper.line(f"seismo report {os.path.relpath(self.path, self.folder)}   shows the rest")
-        paper.flush()
 
 
 def machinery() -> tuple[str, ...]:

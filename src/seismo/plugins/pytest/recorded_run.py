@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from _pytest.terminal import TerminalReporter
 
     from seismo.process.engine import Recorder
+    from seismo.report.paper import Paper
 
 
 class Quiet(children.Process):
@@ -126,7 +127,7 @@ class RecordedTestRun:
         """Return True if only problems are to be reported."""
         return False
 
-    def show(self, terminal: TerminalReporter) -> None:
+    def show(self, paper: Paper) -> None:
         """Write the results."""
         raise NotImplementedError
 
@@ -206,7 +207,9 @@ class RecordedTestRun:
         for note in self.notes:
             terminalreporter.write_line(note, yellow=True)
         try:
-            self.show(terminalreporter)
+            paper = _paper_of(terminalreporter)
+            self.show(paper)
+            paper.flush()
         except Exception as error:  # noqa: BLE001
             terminalreporter.write_line(words("the report is incomplete", error), red=True)
 
@@ -215,6 +218,16 @@ class RecordedTestRun:
         if self.pid == os.getpid():
             self.end()
             self._remove_parts()
+
+
+def _paper_of(terminal: TerminalReporter) -> Paper:
+    """Return a paper that writes to pytest's terminal, coloured if pytest uses colours."""
+    from seismo.report.paper import ColourPaper, Paper
+
+    writer = terminal._tw
+    terminal.ensure_newline()
+    writer.flush()
+    return (ColourPaper if writer.hasmarkup else Paper)(writer._file, writer.fullwidth)
 
 
 def words(what: str, error: Exception) -> str:
