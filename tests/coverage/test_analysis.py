@@ -420,52 +420,31 @@ def test_an_empty_file(folder, recorded):
 @pytest.mark.parametrize(
     ("percent", "precision", "text"),
     [
-        (0, 0, "0"),
-        (0.001, 0, "1"),
-        (0.49, 0, "1"),
-        (1.4, 0, "1"),
-        (99.4, 0, "99"),
-        (99.6, 0, "99"),
-        (99.999, 2, "99.99"),
-        (0.0001, 2, "0.01"),
-        (100, 2, "100.00"),
-        (2.5, 0, "2"),
-        (66.666666, 1, "66.7"),
+        (0, 0, "0"), (0.001, 0, "1"), (0.49, 0, "1"), (1.4, 0, "1"), (99.4, 0, "99"), (99.6, 0, "99"),
+        (99.999, 2, "99.99"), (0.0001, 2, "0.01"), (100, 2, "100.00"), (2.5, 0, "2"), (66.666666, 1, "66.7"),
     ],
-)
+)  # fmt: skip
 def test_percentages_are_0_and_100_only_when_they_are(percent, precision, text):
     assert percent_text(percent, precision) == text
-
-
-def test_a_negative_precision_is_an_error():
-    with pytest.raises(UsageError):
-        percent_text(50, -1)
 
 
 @pytest.mark.parametrize(
     ("percent", "threshold", "precision", "fails"),
     [
-        (99.99, 100, 0, True),
-        (100, 100, 0, False),
-        (79.5, 80, 0, False),
-        (79.4, 80, 0, True),
-        (79.5, 80, 1, True),
-        (79.94, 79.95, 0, True),
-        (79.946, 79.95, 0, False),
-        (0, 0, 0, False),
+        (99.99, 100, 0, True), (100, 100, 0, False), (79.5, 80, 0, False), (79.4, 80, 0, True), (79.5, 80, 1, True),
+        (79.94, 79.95, 0, True), (79.946, 79.95, 0, False), (0, 0, 0, False),
     ],
-)
+)  # fmt: skip
 def test_too_small_a_total(percent, threshold, precision, fails):
     assert fails_under(percent, threshold, precision) is fails
 
 
-@pytest.mark.parametrize("threshold", [-1, 101, float("nan")])
-def test_a_threshold_is_a_percentage(threshold):
+def test_a_threshold_is_a_percentage_and_a_precision_not_negative():
+    for threshold in (-1, 101, float("nan")):
+        with pytest.raises(UsageError):
+            fails_under(50, threshold)
     with pytest.raises(UsageError):
-        fails_under(50, threshold)
-
-
-def test_decimals_of_a_threshold():
+        percent_text(50, -1)
     assert [threshold_precision(of) for of in (80, 80.5, 80.25, 90.0)] == [0, 1, 2, 0]
 
 

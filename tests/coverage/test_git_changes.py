@@ -3,7 +3,7 @@
 import os
 
 import pytest
-from repositories import git
+from repositories import commit, git
 
 from seismo.coverage.git_changes import changes
 from seismo.errors import SeismoError, UsageError
@@ -12,7 +12,6 @@ from seismo.errors import SeismoError, UsageError
 class Repository:
     def __init__(self, folder):
         self.folder = folder
-        self.git("init", "-q", "-b", "main")
 
     def git(self, *words):
         git(self.folder, *words)
@@ -22,9 +21,8 @@ class Repository:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(text if isinstance(text, bytes) else text.encode())
 
-    def commit(self, *words):
-        self.git("add", "-A")
-        self.git("commit", "-q", "-m", "a change", *words)
+    def commit(self):
+        commit(self.folder)
 
     def changes(self, revision="HEAD", folder=None):
         found = changes(revision, str(folder or self.folder))
@@ -44,10 +42,6 @@ def repository(tmp_path, monkeypatch):
     made.write("app/other.py", "x = 1\n")
     made.commit()
     return made
-
-
-def test_nothing_changed(repository):
-    assert repository.changes() == {}
 
 
 def test_uncommitted_staged_committed_and_new(repository):
@@ -78,6 +72,7 @@ def test_uncommitted_staged_committed_and_new(repository):
 
 
 def test_removed_lines_change_none(repository):
+    assert repository.changes() == {}
     repository.write("app/core.py", "line1 = 1\n")
     os.unlink(repository.folder / "app/other.py")
     assert repository.changes() == {"app/core.py": []}

@@ -3,7 +3,7 @@
 import pytest
 
 from seismo.coverage.path_aliases import Aliases, aliases_of, mapped
-from seismo.errors import RecordingError, UsageError
+from seismo.errors import UsageError
 from seismo.model import Builder, merge
 
 files = pytest.importorskip("coverage.files")
@@ -111,11 +111,3 @@ def test_recordings_of_several_places_are_one(folder):
 def test_nothing_to_map_leaves_it_as_it_is(folder):
     one = recording("/elsewhere/core.py", [9])
     assert mapped(one, Aliases()) is one
-
-
-def test_recordings_of_different_kinds_are_refused():
-    calls = Builder()
-    calls.node(-1, calls.thread(calls.process()), calls.function("m", "f"), calls=1)
-    with pytest.raises(RecordingError, match="calls and coverage cannot be merged"):
-        merge([recording("/x.py", [1]), calls.build()])
-    merge([recording("/x.py", [1]), Builder().build()])  # nothing at all is of no kind

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from types import SimpleNamespace
 
 import children
@@ -54,14 +55,11 @@ def missing(lcov):
     return [line for line in lcov.splitlines() if line.startswith("DA:") and line.endswith(",0")]
 
 
-def test_a_report_from_elsewhere_uses_the_settings_of_the_run(project):
+def test_reports_from_elsewhere_use_the_settings_of_the_run_and_say_so(project):
     done = project.run("report", project.recording, folder="elsewhere")
     assert "100.00 %" in done.stdout
     assert "as recorded" in done.stdout
     assert "/.coveragerc" in done.stdout
-
-
-def test_export_says_which_settings_it_uses_and_takes_others(project):
     own = project.run("export", project.recording, "-f", "lcov", folder="elsewhere")
     assert missing(own.stdout) == []
     assert own.stderr == f"seismo: settings: as recorded, from {project.folder}/.coveragerc\n"
@@ -75,6 +73,13 @@ def test_export_says_which_settings_it_uses_and_takes_others(project):
     assert "DA:4,1" not in named.stdout
     assert named.stderr == f"seismo: settings: {other}\n"
 
+    (project.folder / ".coveragerc").write_text("[report]\nexclude_lines = return 2\n")
+    changed = project.run("export", project.recording, "-f", "lcov")
+    assert missing(changed.stdout) == []
+    assert "which has changed since" in changed.stderr
+    named = project.run("export", project.recording, "-f", "lcov", "--rcfile", ".coveragerc")
+    assert missing(named.stdout) == ["DA:3,0"]
+
 
 def test_export_refuses_settings_that_cannot_be(project):
     both = project.run("export", project.recording, "-f", "lcov", "--no-config", "--rcfile", "x", status=2)
@@ -84,15 +89,6 @@ def test_export_refuses_settings_that_cannot_be(project):
     project.run("profile", "-o", "calls.seismo", "app/core.py")
     calls = project.run("export", "calls.seismo", "-f", "pstats", "-o", "x.pstats", "--rcfile", ".coveragerc", status=2)
     assert "--rcfile applies to recordings of coverage only" in calls.stderr
-
-
-def test_a_settings_file_that_has_changed_is_said(project):
-    (project.folder / ".coveragerc").write_text("[report]\nexclude_lines = return 2\n")
-    done = project.run("export", project.recording, "-f", "lcov")
-    assert missing(done.stdout) == []
-    assert "which has changed since" in done.stderr
-    named = project.run("export", project.recording, "-f", "lcov", "--rcfile", ".coveragerc")
-    assert missing(named.stdout) == ["DA:3,0"]
 
 
 def test_a_recording_without_settings_is_read_with_those_of_the_project(project):
@@ -129,7 +125,8 @@ def test_recordings_that_disagree_are_read_with_the_settings_of_the_project(proj
 
 def test_what_is_carried_is_what_was_given():
     file = Settings(file="/x/.coveragerc", folder="/x", **_other_values())
-    found = for_recording(_of(meta({}, "coverage", config=Json(packed(file)))), "/")
+    made = json.loads(meta({}, "coverage", config=Json(packed(file))))
+    found = for_recording(Builder().build(made), "/")
     assert settings_text(found).startswith("as recorded")
     assert {name: getattr(found, name) for name in NAMES} == _other_values()
     assert found.folder == "/x"
@@ -168,12 +165,6 @@ def test_values_that_cannot_be_are_left_out(value):
     assert found.folder == "/"
     for wrong in (value, {"file": value}):
         assert isinstance(for_recording(Builder().build({"config": wrong}), "/"), Settings)
-
-
-def _of(text):
-    import json
-
-    return Builder().build(json.loads(text))
 
 
 def test_a_session_carries_them_too(project, monkeypatch):

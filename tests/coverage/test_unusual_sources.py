@@ -17,18 +17,20 @@ def run(tmp_path):
     return run
 
 
-@pytest.mark.parametrize("name", ["app.zip", "app.pyz", "archive"])
-def test_sources_in_an_archive_are_measured(run, name):
-    with zipfile.ZipFile(run.folder / name, "w") as archive:
-        archive.writestr("pkg/__init__.py", "")
-        archive.writestr("pkg/mod.py", MODULE)
-    (run.folder / "main.py").write_text(f"import sys\nsys.path.insert(0, {name!r})\nimport pkg.mod\n")
+def test_sources_in_an_archive_are_measured(run):
+    names = ("app.zip", "app.pyz", "archive")
+    for number, name in enumerate(names):
+        with zipfile.ZipFile(run.folder / name, "w") as archive:
+            archive.writestr(f"pkg{number}/__init__.py", "")
+            archive.writestr(f"pkg{number}/mod.py", MODULE)
+    (run.folder / "main.py").write_text(f"import sys\nsys.path[:0] = {names}\nimport pkg0.mod, pkg1.mod, pkg2.mod\n")
     done = run("cover", "--branch", "-o", "r.seismo", "main.py")
     assert "problem" not in done.stderr
-    shown = run("report", "r.seismo").stdout
-    row = next(line for line in shown.splitlines() if f"{name}/pkg/mod.py" in line)
-    assert row.split()[1:5] == ["5", "1", "2", "1"]
-    assert f"SF:{name}/pkg/mod.py\nDA:1,1" in run("export", "r.seismo", "-f", "lcov").stdout
+    shown, exported = run("report", "r.seismo").stdout, run("export", "r.seismo", "-f", "lcov").stdout
+    for number, name in enumerate(names):
+        row = next(line for line in shown.splitlines() if f"{name}/pkg{number}/mod.py" in line)
+        assert row.split()[1:5] == ["5", "1", "2", "1"]
+        assert f"SF:{name}/pkg{number}/mod.py\nDA:1,1" in exported
 
 
 def test_a_script_that_deletes_itself_has_run(run):
@@ -42,23 +44,24 @@ def test_a_script_that_deletes_itself_has_run(run):
 
 
 TEMPLATES = """\
-code = compile("def root():\\n    x = 1\\n    return x\\nroot()\\n", {file!r}, "exec")
-exec(code, {{}})
+for file in {files!r}:
+    code = compile("def root():\\n    x = 1\\n    return x\\nroot()\\n", file, "exec")
+    exec(code, {{}})
 """
 
 
-@pytest.mark.parametrize("text", ["hello", "<p>{{ x }}</p>\n", ""])
-def test_templates_draw_no_warning_and_are_no_files(run, text):
-    page = run.folder / "t.html"
-    page.write_text(text)
-    (run.folder / "main.py").write_text(TEMPLATES.format(file=str(page)))
+def test_templates_draw_no_warning_and_are_no_files(run):
+    pages = {"hello.html": "hello", "p.html": "<p>{{ x }}</p>\n", "empty.html": ""}
+    for name, text in pages.items():
+        (run.folder / name).write_text(text)
+    (run.folder / "main.py").write_text(TEMPLATES.format(files=[str(run.folder / name) for name in pages]))
     done = run("cover", "-o", "r.seismo", "main.py")
     assert "problem" not in done.stderr
-    assert "t.html" not in done.stderr + run("report", "r.seismo").stdout
+    assert ".html" not in done.stderr + run("report", "r.seismo").stdout
     exported = run("export", "r.seismo", "-f", "lcov")
-    assert "t.html" not in exported.stdout + exported.stderr
+    assert ".html" not in exported.stdout + exported.stderr
     shown = " ".join(run("report", "--all", "r.seismo").stdout.split())
-    assert "a template" in shown
+    assert shown.count("a template") == len(pages)
 
 
 def test_a_script_of_another_ending_is_a_file(run):

@@ -24,7 +24,7 @@ from seismo.report.tables import Column, Grid, made, write_heading
 from seismo.report.waiting import ELAPSED, NOTABLE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from seismo.model import Recording
     from seismo.report.paper import Paper
@@ -80,6 +80,7 @@ class Suite:
         self.ns = sum(test.ns for test in self.tests)
         self.imports = import_system(recording).functions
         self.libraries = self._library_of_each()
+        self._modules = recording.functions["module"]
         self.around: dict[str, float] = {}
         self.shared = self._shared()
 
@@ -140,20 +141,22 @@ class Suite:
     def _shared(self) -> list[Shared]:
         """Return the sums of each function over all tests, by a walk over each phase's subtree."""
         tree = self.recording.tree
-        walk = _Walk(self, list(tree["function"]), _children(list(tree["parent"])))
-        own, calls, totals = (list(tree[name]) for name in ("own_ns", "calls", "total_ns"))
+        functions, own, calls, totals = (list(tree[name]) for name in ("function", "own_ns", "calls", "total_ns"))
+        below: dict[int, list[int]] = {}
+        for node, parent in enumerate(tree["parent"]):
+            below.setdefault(parent, []).append(node)
         found: dict[int, Shared] = {}
         for test in self.tests:
             met: set[int] = set()
             for top in (node for phase in test.nodes for node in phase):
                 self.around[PYTEST] = self.around.get(PYTEST, 0.0) + own[top]
-                for node, row, is_call, is_outermost in walk.below(top):
+                for node, row, package, is_call, is_outermost in self._below(top, functions, below):
                     if row == NO_ROW:
-                        self.around[walk.package] = self.around.get(walk.package, 0.0) + own[node]
+                        self.around[package] = self.around.get(package, 0.0) + own[node]
                         continue
                     one = found.get(row) or found.setdefault(row, Shared(row))
                     met.add(row)
-                    function = walk.functions[node]
+                    function = functions[node]
                     one.own[function] = one.own.get(function, 0.0) + own[node]
                     one.calls += calls[node] if is_call else 0
                     one.total_ns += totals[node] if is_outermost else 0.0
@@ -169,61 +172,45 @@ class Suite:
             )
         return list(found.values())
 
+    def _below(
+        self, top: int, functions: Sequence[int], children: Mapping[int, list[int]]
+    ) -> Iterator[tuple[int, int, str, bool, bool]]:
+        """Yield a tuple for each node below `top`, the node of a phase.
 
-class _Walk:
-    """A walk over the calls of the tests' phases. `package`: the plugin of pytest to which the last node belongs."""
-
-    def __init__(self, suite: Suite, functions: list[int], children: dict[int, list[int]]) -> None:
-        self.functions, self._children = functions, children
-        self._libraries, self._imports = suite.libraries, suite.imports
-        self._modules = suite.recording.functions["module"]
-        self.package = PYTEST
-
-    def below(self, top: int) -> Iterator[tuple[int, int, bool, bool]]:
-        """Yield (node, row, is a call of the row's function, is the outermost such call) for each node below `top`.
-
-        A row is a function, or NO_ROW for code of pytest and its plugins.
+        It has the node, its row, the plugin of pytest that it belongs to, True for a call of the row's function, and
+        True for the outermost such call. A row is a function, or NO_ROW for code of pytest and its plugins.
         """
         open_: dict[int, int] = {}  # for each row, the number of its calls on the path to the current node
-        waiting = [(node, NO_ROW, PYTEST) for node in self._children.get(top, ())]
+        waiting = [(node, NO_ROW, PYTEST) for node in children.get(top, ())]
         while waiting:
             node, above, package = waiting.pop()
             if node < 0:  # all nodes below this call were visited
                 open_[above] -= 1
                 continue
-            row, is_call = self._row(self.functions[node], above)
+            row, is_call = self._row(functions[node], above)
             if row == NO_ROW:
-                package = self._package(self.functions[node], package)
-            self.package = package
+                package = self._package(functions[node], package)
             depth = open_.get(row, 0)
-            yield node, row, is_call, is_call and not depth
-            if node in self._children:
+            yield node, row, package, is_call, is_call and not depth
+            if node in children:
                 if is_call:
                     open_[row] = depth + 1
                     waiting.append((-1, row, package))
-                waiting += [(child, row, package) for child in self._children[node]]
+                waiting += [(child, row, package) for child in children[node]]
 
     def _row(self, function: int, above: int) -> tuple[int, bool]:
         """Return the row for a call of the function from the row `above`, and True if the call enters that row."""
-        library = self._libraries.get(function)
+        library = self.libraries.get(function)
         if library == "":
             return function, True
-        if above == NO_ROW or self._libraries.get(above):  # above is pytest's code or a library's row
+        if above == NO_ROW or self.libraries.get(above):  # above is pytest's code or a library's row
             return above, False
-        return (min(self._imports) if function in self._imports else function), True
+        return (min(self.imports) if function in self.imports else function), True
 
     def _package(self, function: int, above: str) -> str:
         """Return the plugin that a function belongs to, or its caller's plugin for code that is not installed."""
         module: str = self._modules[function]
-        return module.partition(".")[0] or above if self._libraries.get(function) == INSTALLED else above
-
-
-def _children(parents: Sequence[int]) -> dict[int, list[int]]:
-    below: dict[int, list[int]] = {}
-    for node, parent in enumerate(parents):
-        if parent >= 0:
-            below.setdefault(parent, []).append(node)
-    return below
+        return module.partition(".")[0] or above if self.libraries.get(function) == INSTALLED else above
 
 
 # ---- output ----
