@@ -14,6 +14,8 @@ import seismo
 from seismo.process.objects.recorder import why_not
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from seismo.model import Recording
 
 PLUGIN = "seismo.plugins.pytest_plugin"
@@ -23,10 +25,8 @@ recorded = pytest.mark.skipif(bool(why_not()), reason="births and deaths of obje
 class Project:
     """A folder with Python files, and pytest run in it. recorded: the name of the recording that it makes."""
 
-    def __init__(self, pytester: pytest.Pytester, recorded: str, **files: str) -> None:
-        self.pytester = pytester
-        self.folder = pytester.path
-        self.recorded = recorded
+    def __init__(self, folder: Path, recorded: str, pytester: pytest.Pytester | None = None, **files: str) -> None:
+        self.folder, self.recorded, self.pytester = folder, recorded, pytester
         self.options = ["-p", "no:cacheprovider", "-p", PLUGIN]
         write(self.folder, **files)
         (self.folder / "pytest.ini").write_text("[pytest]\n")  # so that this folder is the root
@@ -38,8 +38,11 @@ class Project:
     def run_apart(self, *options: str, said: str = "") -> tuple[int, str]:
         """In a process of its own. Its exit status, and what it said on stdout and stderr."""
         words = ["-m", "pytest", "-q", *self.options, *options]
+        env = children.environment(self.folder, PYTEST_DISABLE_PLUGIN_AUTOLOAD="1")
+        for name in ("PYTHONHASHSEED", "PYTEST_XDIST_WORKER", "PYTEST_ADDOPTS"):
+            env.pop(name, None)
         streams = {"input": said, "stderr": subprocess.STDOUT}
-        done = children.python(*words, cwd=self.folder, env=children.environment(self.folder), status=None, **streams)
+        done = children.python(*words, cwd=self.folder, env=env, status=None, **streams)
         return done.returncode, done.stdout
 
     @property

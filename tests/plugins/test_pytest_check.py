@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import re
 import shutil
-import subprocess
-import sys
 from itertools import pairwise
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
-import children
 import pytest
+from covered_suites import write
+from inner import Project
 from repositories import commit, git
 
 from seismo.check import baseline
@@ -22,7 +21,6 @@ from seismo.process.objects.recorder import why_not
 if TYPE_CHECKING:
     from pathlib import Path
 
-PLUGIN = "seismo.plugins.pytest_plugin"
 APP = """\
 def key(x):
     return -x
@@ -68,32 +66,16 @@ class TestIt:
 """
 
 
-class Project:
+class CheckedProject(Project):
     """A folder with a module and its tests."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.write(app=APP, test_app=TESTS)
-        (folder / "pytest.ini").write_text("[pytest]\n")
-        (folder / "conftest.py").write_text("")
+        super().__init__(folder, "", conftest="", app=APP, test_app=TESTS)
 
     def write(self, **files: str) -> None:
         """Writes modules; their .pyc, which is as old, may not be taken for theirs."""
-        for name, text in files.items():
-            (self.folder / f"{name}.py").write_text(text)
+        write(self.folder, **files)
         shutil.rmtree(self.folder / "__pycache__", ignore_errors=True)
-
-    def run(self, *options: str) -> tuple[int, str]:
-        """pytest's exit status, and what it said."""
-        env = {**children.environment(self.folder), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
-        env = {name: text for name, text in env.items() if name not in ("PYTHONHASHSEED", "PYTEST_XDIST_WORKER")}
-        done = children.run(
-            [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", PLUGIN, *options],
-            cwd=self.folder,
-            env=env,
-            stderr=subprocess.STDOUT,
-        )
-        return done.returncode, done.stdout
 
     @property
     def kept(self) -> Any:
@@ -101,27 +83,27 @@ class Project:
 
 
 @pytest.fixture
-def project(tmp_path: Path) -> Project:
-    return Project(tmp_path)
+def project(tmp_path: Path) -> CheckedProject:
+    return CheckedProject(tmp_path)
 
 
 @pytest.fixture(scope="module")
 def kept(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
     """The baseline of the project, and what pytest said when it was written."""
-    project = Project(tmp_path_factory.mktemp("kept"))
-    status, said = project.run("--seismo-check", "--seismo-update")
+    project = CheckedProject(tmp_path_factory.mktemp("kept"))
+    status, said = project.run_apart("--seismo-check", "--seismo-update")
     assert status == 0, said
     return (project.folder / "seismo-check-tests.txt").read_text(), said
 
 
 @pytest.fixture
-def checked(project: Project, kept: tuple[str, str]) -> Project:
+def checked(project: CheckedProject, kept: tuple[str, str]) -> CheckedProject:
     """The project with its baseline."""
     (project.folder / "seismo-check-tests.txt").write_text(kept[0])
     return project
 
 
-def cases(project: Project) -> dict[str, Any]:
+def cases(project: CheckedProject) -> dict[str, Any]:
     """The elements of tests in j.xml, by name."""
     return {one.get("name"): one for one in ET.parse(project.folder / "j.xml").iter("testcase")}
 
@@ -148,12 +130,12 @@ def test_a_change_is_found_and_the_function_named(checked, kept):
     assert project.kept.functions.keys() >= {one for one in project.kept.functions if one.qualname == "total"}
     assert not [one for one in project.kept.functions if "|call" in one.qualname or "_pytest" in one.file]
 
-    status, said = project.run("--seismo-check")
+    status, said = project.run_apart("--seismo-check")
     assert status == 0, said
     assert "within all limits" in said
 
     project.write(app=SLOWER)
-    status, said = project.run("--seismo-check", "--junitxml=result.xml")
+    status, said = project.run_apart("--seismo-check", "--junitxml=result.xml")
     assert status == 1, said
     assert suspects(said)[0] == "app:total"
     assert re.search(r"calls of test_app.py::test_total\[100\] .* beyond its limit", said)
@@ -167,16 +149,16 @@ def test_a_change_is_found_and_the_function_named(checked, kept):
 def test_against_a_revision(project):
     commit(project.folder)
     project.write(test_app=TESTS + "\ndef test_new(): assert total(500)\n")  # is no growth of what was there
-    status, said = project.run("--seismo-check", "--seismo-no-objects", "--seismo-against", "HEAD")
+    status, said = project.run_apart("--seismo-check", "--seismo-no-objects", "--seismo-against", "HEAD")
     assert status == 0, said
     assert "compared with HEAD" in said
     project.write(app=SLOWER)
-    status, said = project.run("--seismo-check", "--seismo-against", "HEAD", "test_app.py")
+    status, said = project.run_apart("--seismo-check", "--seismo-against", "HEAD", "test_app.py")
     assert status == 1, said
     assert suspects(said)[0] == "app:total"
     assert "for i in sorted(load(n), key=key):" in said
     assert "worktree" not in git(project.folder, "worktree", "list").replace(str(project.folder), "")
-    status, said = project.run("--seismo-check", "--seismo-against", "HEAD", "--seismo-update")
+    status, said = project.run_apart("--seismo-check", "--seismo-against", "HEAD", "--seismo-update")
     assert (status, "names a revision of git" in said) == (4, True)
 
 
@@ -203,7 +185,7 @@ def test_growth_over_the_sizes_of_a_parametrized_test(project):
     project.write(app=UNIQUE, test_app=SIZES)
     commit(project.folder)
     words = ("--seismo-check", "--seismo-no-objects", "--junitxml=j.xml")
-    status, said = project.run(*words, "--seismo-update")
+    status, said = project.run_apart(*words, "--seismo-update")
     assert status == 0, said
     key, load = (
         next(counts for name, counts in project.kept.functions.items() if name.qualname == one)
@@ -212,7 +194,7 @@ def test_growth_over_the_sizes_of_a_parametrized_test(project):
     assert (key["calls"].low, load["calls"].low) == (20 + 80 + 320 + 50, 1), "the thread's calls count, too"
 
     project.write(app=PAIRS)
-    status, said = project.run(*words, "--seismo-limit", "test calls <= +100000%")
+    status, said = project.run_apart(*words, "--seismo-limit", "test calls <= +100000%")
     assert status == 1, said
     assert "1 function became worse than linear" in said
     assert re.search(r"^  test_app.py::test_pairs\[n\]: quadratic, was linear", said, re.MULTILINE)
@@ -221,9 +203,9 @@ def test_growth_over_the_sizes_of_a_parametrized_test(project):
     assert int(counts["seismo.calls"]) > 80 * 80
     assert tests["test_pairs[80]"].find("failure") is None, "it is within the limit that was given"
 
-    status, said = project.run(*words, "--seismo-against=HEAD", "--seismo-build=exit 3")
+    status, said = project.run_apart(*words, "--seismo-against=HEAD", "--seismo-build=exit 3")
     assert (status, "the build at HEAD failed with exit status 3" in said) == (1, True)
-    status, said = project.run(*words, "--seismo-against=HEAD", "--seismo-build=touch built")
+    status, said = project.run_apart(*words, "--seismo-against=HEAD", "--seismo-build=touch built")
     assert status == 1, said
     assert re.search(r"^  app:key in test_app.py::test_pairs\[n\]: quadratic, was linear", said, re.MULTILINE)
     assert suspects(said)[0] == "app:unique"
@@ -237,13 +219,13 @@ def test_growth_over_the_sizes_of_a_parametrized_test(project):
 @pytest.mark.matrix
 def test_a_baseline_of_other_versions_is_compared_when_asked(project, kept):
     (project.folder / "seismo-check-tests.txt").write_text(re.sub(r"(?m)^python .*", "python 3.9.1", kept[0]))
-    status, said = project.run("--seismo-check", "--seismo-no-objects")
+    status, said = project.run_apart("--seismo-check", "--seismo-no-objects")
     assert status == 1
     assert "--seismo-tolerate" in said
-    status, said = project.run("--seismo-check", "--seismo-no-objects", "--seismo-tolerate", "5")
+    status, said = project.run_apart("--seismo-check", "--seismo-no-objects", "--seismo-tolerate", "5")
     assert status == 0, said
     assert "other versions than the baseline's: Python was 3.9.1" in said
-    status, said = project.run("--seismo-check", "--seismo-limit", "cals <= 3")
+    status, said = project.run_apart("--seismo-check", "--seismo-limit", "cals <= 3")
     assert (status, "did you mean calls" in said) == (4, True)
 
 
@@ -265,7 +247,7 @@ def test_points(seismo_check):
 @pytest.mark.skipif(bool(why_not()), reason="births cannot be recorded here")
 def test_births_are_counted_in_a_run_of_their_own(project):
     project.write(test_app=BORN)
-    status, said = project.run("--seismo-check", "--seismo-update")
+    status, said = project.run_apart("--seismo-check", "--seismo-update")
     assert status == 0, said
     tests = project.kept.tests
     assert 100 <= tests["test_app.py::test_points|block part"]["births"].low < 110
@@ -277,7 +259,7 @@ def test_births_are_counted_in_a_run_of_their_own(project):
     assert not [name for name in project.kept.functions if "_pytest" in name.file or "pluggy" in name.file]
 
     project.write(test_app=BORN.replace("[Point()", "[Point() and Point() and Point()"))
-    status, said = project.run("--seismo-check", "--junitxml=j.xml")
+    status, said = project.run_apart("--seismo-check", "--junitxml=j.xml")
     assert status == 1, said
     assert "test_app.py::test_points makes more objects than it may" in said
     assert re.search(r"seismo_budget: 3\d\d births, and the budget is 150", said)
@@ -288,7 +270,7 @@ def test_births_are_counted_in_a_run_of_their_own(project):
 
 def test_failing_tests_are_compared_with_nothing(project):
     project.write(test_app=TESTS + "\ndef test_failing(): assert total(1)\n")
-    status, said = project.run("--seismo-check", "--seismo-update")
+    status, said = project.run_apart("--seismo-check", "--seismo-update")
     assert status == 1
     assert "assert 0" in said
     assert "nothing is compared, and no baseline is written" in said
@@ -297,8 +279,6 @@ def test_failing_tests_are_compared_with_nothing(project):
 
 UNSTEADY = """\
 import os
-import subprocess
-import sys
 
 ran = []
 def test_a(): ran.append(1)
@@ -319,7 +299,7 @@ def test_what_is_not_counted_is_told(project, kept):
     strict = "[pytest]\naddopts = --strict-config -p no:cacheprovider -p no:junitxml\n"
     (project.folder / "pytest.ini").write_text(strict)
     project.write(test_app=UNSTEADY)
-    status, said = project.run("--seismo-check", "--seismo-update")
+    status, said = project.run_apart("--seismo-check", "--seismo-update")
     assert status == 0, said
     assert "tests started" not in kept[1]
     assert said.count("processes that tests started are not counted: 3\n") == 1
@@ -332,7 +312,7 @@ def test_what_is_not_counted_is_told(project, kept):
 def test_some_of_the_tests_are_held_against_their_own_limits(checked):
     project = checked
     project.write(app=APP.replace("sorted(range(n), key=key)", "sorted(sorted(range(n), key=key) * 9, key=key)"))
-    status, said = project.run("--seismo-check", "-k", "block")
+    status, said = project.run_apart("--seismo-check", "-k", "block")
     assert status == 1, said
     assert "only the limits of single tests apply" in said
     assert re.search(r"calls of test_app.py::TestIt::test_block\|block load .* beyond its limit", said)
@@ -342,7 +322,7 @@ def test_some_of_the_tests_are_held_against_their_own_limits(checked):
 def test_xdist(checked):
     """Workers count a test as one process does."""
     checked.write(app=SLOWER)
-    status, said = checked.run("-p", "xdist", "-n", "2", "--seismo-check")
+    status, said = checked.run_apart("-p", "xdist", "-n", "2", "--seismo-check")
     assert status == 1, said
     assert suspects(said)[0] == "app:total"
     beyond = re.findall(r"^  (?:calls|lines|births) of (test_app.py\S+) .* beyond its limit", said, re.MULTILINE)
@@ -350,18 +330,18 @@ def test_xdist(checked):
 
 
 def test_what_does_not_go_together_ends_at_once(project):
-    status, said = project.run("--seismo-check")
+    status, said = project.run_apart("--seismo-check")
     assert (status, "there is nothing to compare with" in said) == (4, True)
-    status, said = project.run("--seismo-check", "--seismo-cover", "--seismo-update")
+    status, said = project.run_apart("--seismo-check", "--seismo-cover", "--seismo-update")
     assert (status, "take one of them" in said) == (4, True)
     (project.folder / "seismo-check-tests.txt").write_text("hello\n")
-    status, said = project.run("--seismo-check")
+    status, said = project.run_apart("--seismo-check")
     assert (status, "this is not a baseline" in said) == (4, True)
     assert "passed" not in said
 
 
 def test_without_a_check_a_block_does_nothing(project):
-    status, said = project.run()
+    status, said = project.run_apart()
     assert (status, "seismo check" in said) == (0, False)
 
 
@@ -392,12 +372,12 @@ def test_benchmarks_run_once_and_examples_of_hypothesis_are_the_same_each_time(p
     project.write(test_app=REPEATED)
     plugins = ("-p", "_hypothesis_pytestplugin", "-p", "pytest_benchmark.plugin")
     words = (*plugins, "--seismo-check", "--seismo-no-objects")
-    status, said = project.run(*words, "--seismo-update")
+    status, said = project.run_apart(*words, "--seismo-update")
     assert status == 0, said
     calls = {name.qualname: counts["calls"] for name, counts in project.kept.functions.items()}
     assert calls["key"].is_exact, "the examples are the same"
     assert calls["load"].low == calls["total"].low + 2, "a benchmark runs once"
-    status, said = project.run(*words)
+    status, said = project.run_apart(*words)
     assert status == 0, said
 
 

@@ -52,7 +52,7 @@ def test_negative():
 @pytest.fixture
 def project(pytester: pytest.Pytester, alone: None, monkeypatch: pytest.MonkeyPatch) -> Project:
     monkeypatch.syspath_prepend(pytester.path)
-    made = Project(pytester, "cover.seismo", app__calc=CALC, test_calc=TESTS)
+    made = Project(pytester.path, "cover.seismo", pytester, app__calc=CALC, test_calc=TESTS)
     (made.folder / "app" / "__init__.py").write_text("")
     return made
 

@@ -52,7 +52,7 @@ def test_many(n):
 @pytest.fixture
 def project(pytester: pytest.Pytester, alone: None, monkeypatch: pytest.MonkeyPatch) -> Project:
     monkeypatch.syspath_prepend(pytester.path)
-    return Project(pytester, "profile.seismo", test_it=TESTS)
+    return Project(pytester.path, "profile.seismo", pytester, test_it=TESTS)
 
 
 def calls_by_phase(recording: Recording, name: str) -> dict[str, int]:
