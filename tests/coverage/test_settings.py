@@ -278,6 +278,5 @@ def test_settings_are_values():
     one = Settings(folder="/x", branch=True)
     assert one.replace(branch=False) == Settings(folder="/x")
     assert one != Settings(folder="/x")
-    assert "branch=True" in repr(one)
     with pytest.raises(TypeError, match="no setting brunch"):
         Settings(brunch=True)

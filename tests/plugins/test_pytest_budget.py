@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import subprocess
-from typing import TYPE_CHECKING
 
 import children
 import pytest
@@ -15,12 +14,9 @@ import seismo.coverage.analysis
 import seismo.plugins.pytest.budget_marker  # noqa: F401
 from seismo.process.objects.recorder import why_not
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 pytest_plugins = ["pytester"]
 
-OPTIONS = ["-p", "no:cacheprovider", "-p", PLUGIN, "-rA", "--strict-markers"]
+OPTIONS = ["-p", "no:cacheprovider", "-p", PLUGIN]
 
 HEAD = """
 import sqlite3
@@ -66,18 +62,6 @@ def step(i):
 def fib(n):
     return n if n < 2 else fib(n - 1) + fib(n - 2)
 """
-
-
-@pytest.fixture
-def run(pytester, alone) -> Callable[..., pytest.RunResult]:
-    """Runs an inner pytest on the source of a test file."""
-
-    def run(source: str, *options: str) -> pytest.RunResult:
-        (pytester.path / "pytest.ini").write_text("[pytest]\n")
-        (pytester.path / "test_it.py").write_text(HEAD + source)
-        return pytester.runpytest_inprocess(*OPTIONS, *options)
-
-    return run
 
 
 KINDS = """
@@ -294,7 +278,7 @@ def test_over(): work(10)
     run(source)
     for options in (["--seismo-profile", "-p", "xdist", "-n", "1"], ["-p", "pytest_cov", "--cov=."]):
         done = children.python(
-            *("-m", "pytest", *OPTIONS, *options),
+            *("-m", "pytest", "-rA", *OPTIONS, *options),
             cwd=pytester.path,
             env=children.environment(pytester.path),
             stderr=subprocess.STDOUT,

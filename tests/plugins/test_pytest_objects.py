@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import re
 import sys
 
@@ -22,22 +21,6 @@ kept = []
 class Session:
     pass
 """
-
-
-@pytest.fixture
-def run(pytester, alone):
-    """Runs an inner pytest on the source of a test file."""
-
-    def run(source: str, *options: str, **ini: str) -> pytest.RunResult:
-        lines = [f"{name} = {value}" for name, value in ini.items()]
-        (pytester.path / "pytest.ini").write_text("\n".join(["[pytest]", *lines, ""]))
-        (pytester.path / "test_it.py").write_text(HEAD + source)
-        # What this process has already is no part of the inner one: each of its many collections would go through it.
-        gc.collect()
-        gc.freeze()
-        return pytester.runpytest_inprocess("-rA", "--strict-markers", *OPTIONS, *options)
-
-    return run
 
 
 # ---- the marker ----

@@ -331,10 +331,6 @@ def test_fork():
 @pytest.mark.filterwarnings("ignore:This process")
 def test_forks(project):
     write(project.folder, test_it=FORKING)
-    code, said = project.run_apart("--seismo-profile")
-    assert code == 0, said
-    assert calls_by_phase(project.recording, "step") == {"test_fork|call": 2}
-    assert len(project.recording.processes) == 1
     code, said = project.run_apart("--seismo-profile", "--seismo-profile-children")
     assert code == 0, said
     assert len(project.recording.processes) == 2

@@ -125,7 +125,8 @@ def compare(old: Measurement, new: Measurement, limits: Iterable[Limit], bands: 
     sides: tuple[tuple[Mapping[Any, Counts], Mapping[Any, Counts]], ...]
     sides = (old.functions, new.functions), (old.tests, new.tests)
     for before, after in sides:
-        for name in {**before, **after}:
+        names: dict[Any, None] = dict.fromkeys([*before, *after])
+        for name in names:
             both = before.get(name, {}), after.get(name, {})
             for quantity in {**both[0], **both[1]}:
                 if any(bands.is_out(counts.get(quantity, NOTHING)) for counts in both):

@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import sysconfig
 
@@ -17,21 +18,17 @@ IMPORTS = ("<frozen importlib.", "<frozen zipimport>")
 
 
 class PortablePaths:
-    """A converter of file names for one project. `root` is its folder; paths through symbolic links are recognized."""
+    """A converter of file names for one project. `root` is its folder; paths through symbolic links are recognized.
+
+    name(path) returns the portable name of a file; "" stays "".
+    """
 
     def __init__(self, root: str | os.PathLike[str]) -> None:
         self.root = os.path.abspath(root)
         self._roots = tuple({self.root.rstrip("/") + "/", os.path.realpath(root).rstrip("/") + "/"})
         library = sysconfig.get_path("stdlib")
         self._library = tuple({library + "/", os.path.realpath(library) + "/"})
-        self._known: dict[str, str] = {}
-
-    def name(self, path: str) -> str:
-        """Return the portable name of a file; "" stays ""."""
-        found = self._known.get(path)
-        if found is None:
-            found = self._known[path] = self._name(path)
-        return found
+        self.name = functools.cache(self._name)
 
     def _name(self, path: str) -> str:
         if not path.startswith("/"):

@@ -28,10 +28,10 @@ from seismo import progress
 from seismo.coverage import parsed_source
 from seismo.coverage import read_source as text
 from seismo.coverage.coverage_report import Arc, CoverageReport, FileCoverage, Problem
-from seismo.coverage.errors import SourceError
 from seismo.coverage.executed_lines import ExecutedFiles, ExecutedLines
 from seismo.coverage.file_patterns import Files, below, python_files
 from seismo.coverage.percentages import runs
+from seismo.coverage.read_source import SourceError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

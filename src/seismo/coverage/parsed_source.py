@@ -32,8 +32,8 @@ from seismo.coverage import default_exclusions
 from seismo.coverage import read_source as text
 from seismo.coverage.arcs import Steps
 from seismo.coverage.coverage_report import Arc, Region
-from seismo.coverage.errors import SourceError
 from seismo.coverage.logical_lines import Case, Layout
+from seismo.coverage.read_source import SourceError
 from seismo.errors import UsageError
 
 if TYPE_CHECKING:

@@ -10,6 +10,7 @@ that matches and leads to an existing file is used. A path without such an alias
 
 from __future__ import annotations
 
+import functools
 import ntpath
 import os
 import posixpath
@@ -21,17 +22,20 @@ from seismo.errors import UsageError
 from seismo.model.combine import with_files
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
 
     from seismo.model import Recording
 
 
 class Aliases:
-    """The local paths of source trees from elsewhere. Relative paths start at the current folder."""
+    """The local paths of source trees from elsewhere. Relative paths start at the current folder.
+
+    map(path) returns the local path of a path.
+    """
 
     def __init__(self) -> None:
         self._aliases: list[tuple[re.Pattern[str], str]] = []
-        self._known: dict[str, str] = {}
+        self.map = functools.cache(self._mapped)
 
     def __bool__(self) -> bool:
         return bool(self._aliases)
@@ -48,23 +52,16 @@ class Aliases:
             slash = "/"
         regex = re.compile(expression_of(pattern if pattern.endswith(slash) else pattern + slash), re.IGNORECASE)
         self._aliases.append((regex, os.path.realpath(result).rstrip("/") + "/"))
-        self._known.clear()
+        self.map.cache_clear()
 
-    def map(self, path: str, exists: Callable[[str], bool] = os.path.exists) -> str:
-        """Return the local path of a path."""
-        known = self._known.get(path)
-        if known is None:
-            known = self._known[path] = self._mapped(path, exists)
-        return known
-
-    def _mapped(self, path: str, exists: Callable[[str], bool]) -> str:
+    def _mapped(self, path: str) -> str:
         for regex, result in self._aliases:
             begin = regex.match(path)
             if begin is None:
                 continue
             rest = path[begin.end() :]
             here = os.path.realpath(result + (rest.replace("\\", "/") if _slash(path) == "\\" else rest))
-            if exists(here):
+            if os.path.exists(here):
                 return here
         return path
 

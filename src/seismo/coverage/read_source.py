@@ -9,11 +9,15 @@ import zipfile
 import zlib
 from pathlib import Path
 
-from seismo.coverage.errors import SourceError
+from seismo.errors import SeismoError
 
 MOST_BYTES = 64 << 20  # of a source file
 
 _root = ""
+
+
+class SourceError(SeismoError):
+    """Source that cannot be read, decoded or parsed, or that does not exist. where: its path."""
 
 
 def only_below(folder: str) -> None:

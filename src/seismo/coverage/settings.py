@@ -135,9 +135,6 @@ class Settings:
 
     __hash__ = None  # type: ignore[assignment]  # instances are mutable
 
-    def __repr__(self) -> str:
-        return f"Settings({', '.join(f'{name}={value!r}' for name, value in self.__dict__.items())})"
-
 
 NAMES = frozenset(Settings.__annotations__) | {
     name for name, value in vars(Settings).items() if isinstance(value, (str, bool, int, float)) and name[0] != "_"
@@ -340,8 +337,10 @@ def _take_over(path: str, sections: Mapping[str, _Section], found: dict[str, Any
     any_set = False
     without, unknown = [], []
     for name in dict.fromkeys(section for section, _ in known):
-        section = sections.get(name)
-        for option in section.options if section is not None else ():
+        if name not in sections:
+            continue
+        section = sections[name]
+        for option in section.options:
             if (name, option) in known:
                 setting, how = known[name, option]
                 found[setting] = _Value(path, section, option).read(how)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from seismo.coverage import read_source as reading
-from seismo.coverage.errors import SourceError
+from seismo.coverage.read_source import SourceError
 
 if TYPE_CHECKING:
     from seismo.model import Recording

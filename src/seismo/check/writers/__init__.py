@@ -13,22 +13,20 @@ from seismo.check.writers.junit import junit
 from seismo.check.writers.report_sections import story
 from seismo.check.writers.text import text
 from seismo.report.story.document import document
-from seismo.report.story.markdown import markdown as fitting
+from seismo.report.story.markdown import markdown
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from seismo.check.check_result import Outcome
 
 
-def markdown(outcome: Outcome) -> str:
-    """Return the result for the comment of a pull request."""
-    return fitting(story(outcome))
+FORMATS: dict[str, Callable[[Outcome], str]] = {
+    "text": text,
+    "markdown": lambda outcome: markdown(story(outcome)),  # for the comment of a pull request
+    "github": github,
+    "junit": junit,
+    "json": lambda outcome: document(story(outcome)),  # docs/report-schema.json describes it
+}
 
-
-def as_json(outcome: Outcome) -> str:
-    """Return the result for programs; docs/report-schema.json describes it."""
-    return document(story(outcome))
-
-
-FORMATS = {"text": text, "markdown": markdown, "github": github, "junit": junit, "json": as_json}
-
-__all__ = ["FORMATS", "as_json", "github", "junit", "markdown", "text"]
+__all__ = ["FORMATS", "text"]

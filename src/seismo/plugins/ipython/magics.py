@@ -138,9 +138,9 @@ def _magic(shell: Any, line: str, cell: str | None) -> object:
             display(recorder)  # type: ignore[no-untyped-call]
     finally:
         if run.error is not None:
-            error, trace = run.error, run.error.__traceback__
-            lines = shell.InteractiveTB.structured_traceback(type(error), error, trace, tb_offset=0)
-            raise Failed.of(error, lines).with_traceback(trace) from None
+            trace = run.error.__traceback__
+            lines = shell.InteractiveTB.structured_traceback(type(run.error), run.error, trace, tb_offset=0)
+            raise Failed.of(run.error, lines).with_traceback(trace) from None
     return recording if "-r" in options else run.value
 
 

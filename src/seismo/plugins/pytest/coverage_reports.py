@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from contextlib import chdir
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from seismo.errors import UsageError
 from seismo.options import of
@@ -27,11 +27,11 @@ FILES = {
     "lcov": ("lcov", "lcov_output", "Coverage LCOV written to file", b"SF:"),
     "data": ("coverage", "data_file", "Coverage data written to file", b"SQLite format 3"),
 }
+OPTION = "--seismo-cover-report"
 KINDS = ("term", "term-missing", "html", *FILES, "none")
 
 
-@dataclass
-class Wanted:
+class Wanted(NamedTuple):
     """A requested report. `destination` is a file, a folder or "skip-covered", or "" for the default."""
 
     kind: str
@@ -61,11 +61,9 @@ def wanted(texts: Sequence[str]) -> list[Wanted]:
     for text in texts or ["term"]:
         kind, _, destination = text.partition(":")
         if kind not in KINDS and text:
-            raise UsageError(f"there is no report {kind!a}", "--seismo-cover-report", f"use one of {', '.join(KINDS)}")
+            raise UsageError(f"there is no report {kind!a}", OPTION, f"use one of {', '.join(KINDS)}")
         if kind.startswith("term") and destination not in ("", "skip-covered"):
-            raise UsageError(
-                f"the report {kind} cannot be {destination!a}", "--seismo-cover-report", "it can only be skip-covered"
-            )
+            raise UsageError(f"the report {kind} cannot be {destination!a}", OPTION, "it can only be skip-covered")
         if kind not in ("none", ""):
             found.append(Wanted(kind, destination))
     return found
