@@ -9,9 +9,8 @@ from itertools import product
 from typing import Any
 
 import pytest
-from codes import nested
+from covered import cover
 
-from seismo import _core
 from seismo.coverage.conditions import Decision, decisions_of
 from seismo.coverage.coverage_report import CoverageReport, FileCoverage
 from seismo.model.table import BranchRow
@@ -23,40 +22,15 @@ needs_branches = pytest.mark.skipif(sys.version_info < (3, 12), reason="3.11 rep
 
 
 def recorded(source: str, calls: list[tuple[Any, ...]]) -> list[Decision]:
-    """The decisions of a source that defines f, called with each of `calls`, counted by sys.monitoring."""
-    mon, events, hits = sys.monitoring, sys.monitoring.events, {}  # type: ignore[var-annotated]
-    code = compile(source, "<conditions>", "exec", dont_inherit=True)
+    """The decisions of a source that defines f, called with each of `calls`."""
 
-    def count(where: Any, offset: int, to: int) -> None:
-        hits[where, offset, to] = hits.get((where, offset, to), 0) + 1
-
-    names = ["BRANCH"] if sys.version_info < (3, 14) else ["BRANCH_LEFT", "BRANCH_RIGHT"]
-    wanted = [getattr(events, name) for name in names]
-    space: dict[str, Any] = {}
-    exec(code, space)
-    tool = next(i for i in (4, 3, 2) if mon.get_tool(i) is None)
-    mon.use_tool_id(tool, "test")
-    try:
-        for event in wanted:
-            mon.register_callback(tool, event, count)
-        mon.set_events(tool, sum(wanted))
-        mon.restart_events()
+    def run(names: dict[str, Any]) -> None:
         for arguments in calls:
             with contextlib.suppress(AssertionError, ZeroDivisionError):
-                space["f"](*arguments)
-    finally:
-        mon.set_events(tool, 0)
-        for event in wanted:
-            mon.register_callback(tool, event, None)
-        mon.free_tool_id(tool)
-    rows = []
-    for function, where in enumerate(nested(code)):
-        for branch in _core.code_branches(where):
-            offsets = {branch["offset"], *branch["also"]}
-            fell, jumped = (sum(hits.get((where, at, to), 0) for at in offsets) for to in branch["to"])
-            place = (branch["line"], branch["column"], branch["end_line"], branch["end_column"])
-            rows.append(BranchRow(-1, function, branch["offset"], branch["kind"], *place, fell, jumped, 0))
-    return decisions_of(rows, source)
+                names["f"](*arguments)
+
+    rows = cover(source, run, branch=True, counts=True).branches
+    return decisions_of([BranchRow(**row) for row in rows], source)
 
 
 def outcomes(decision: Decision) -> dict[str, tuple[int | None, int | None]]:
