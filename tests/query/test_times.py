@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seismo.model import read
-from seismo.model.trace.arrow_stream import FROM_THE_BEGINNING, STREAM_COLUMNS, CallStream, Times
+from seismo.model.trace.arrow_stream import FROM_THE_BEGINNING, STREAM_COLUMNS, Times
 from seismo.query import Database
 
 INDEPENDENT = [column for column in STREAM_COLUMNS if column not in FROM_THE_BEGINNING]
@@ -198,8 +198,3 @@ def test_what_is_cut_off_by_a_window_is_judged_as_it_is_shown():
         found = sorted(database.run(sql.format(table)).rows())
         expected = sorted(database.run(sql.format(f"(from {table} limit 100000000)")).rows())
     assert found == expected != []
-
-
-def test_a_call_stream_knows_its_columns():
-    assert set(STREAM_COLUMNS) >= FROM_THE_BEGINNING
-    assert CallStream.columns == STREAM_COLUMNS

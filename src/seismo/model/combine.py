@@ -10,6 +10,7 @@ from __future__ import annotations
 import array
 import json
 import zlib
+from collections import defaultdict
 from itertools import accumulate, chain, compress, pairwise
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
@@ -29,6 +30,8 @@ from seismo.model.columns import (
     ints,
     less,
     named_rows,
+    names_of,
+    rows_of,
     taken,
     with_rows,
     zeros,
@@ -63,7 +66,7 @@ def merge(recordings: Iterable[Recording]) -> Recording:
     functions, order = known.ordered()
     function_maps = [[order[number] for number in numbers] for numbers in given]
     tables: Tables = {"functions": columns_of_named("functions", functions, texts)}
-    thread_rows, thread_maps, process_rows, process_maps = merged_threads(parts, tree_marks(parts))
+    thread_rows, thread_maps, process_rows, process_maps = merged_threads(parts, list(map(marks_of_trees, parts)))
     tables["processes"] = columns_of_named("processes", process_rows, texts)
     tables["threads"] = columns_of_named("threads", thread_rows, texts)
     tables["nodes"], node_maps = _merge_nodes(parts, thread_maps, function_maps)
@@ -78,11 +81,8 @@ def merge(recordings: Iterable[Recording]) -> Recording:
 
 def _merge_traces(parts: Sequence[Recording], thread_maps: list[dict[int, int]], tables: Tables) -> Pieces | None:
     """Return the journals of all parts, with their threads renumbered, or None if there are none."""
-    journals = [part._journal for part in parts if part._journal is not None]
-    if not journals:
-        return None
     chunks = chain.from_iterable(map(copied, parts, thread_maps))
-    finished = all(journal.finished for journal in journals)
+    finished = all(part._journal.finished for part in parts if part._journal is not None)
     return joined(chunks, len(tables["nodes"]["id"]), len(tables["threads"]["id"]), finished)
 
 
@@ -164,48 +164,46 @@ def merged_threads(
 ) -> tuple[_Rows, list[dict[int, int]], _Rows, list[dict[int, int]]]:
     """Return the threads of all parts and, for each part, a map from old to new ids; then the same for processes.
 
-    `marks` is the result of tree_marks.
+    `marks` has the result of marks_of_trees for each part.
     """
     process_rows: _Rows = []
     thread_rows: _Rows = []
     thread_maps: list[dict[int, int]] = [{} for _ in parts]
     process_maps: list[dict[int, int]] = [{0: 0} for _ in parts]  # rows without a process belong to the first
-    threads_of = [_threads_by_process(part) for part in parts]
+    threads_of: list[dict[int, _Rows]] = [defaultdict(list) for _ in parts]
+    for part, of_processes in zip(parts, threads_of, strict=True):
+        for row in named_rows(part, "threads"):
+            of_processes[row["process"]].append(row)
     processes = [named_rows(part, "processes") for part in parts]
-    for number, (part, process) in enumerate(_process_order(processes, marks)):
-        process_maps[part][process] = number
-        process_rows.append(processes[part][process])
-        for row in threads_of[part].get(process, ()):
-            thread_maps[part][row["id"]] = len(thread_rows)
+    for number, (place, process) in enumerate(_process_order(processes, marks)):
+        process_maps[place][process] = number
+        process_rows.append(processes[place][process])
+        for row in threads_of[place].get(process, ()):
+            thread_maps[place][row["id"]] = len(thread_rows)
             thread_rows.append({**row, "process": number})
     return thread_rows, thread_maps, process_rows, process_maps
 
 
 def _process_order(processes: Sequence[_Rows], marks: Sequence[Sequence[int]]) -> list[tuple[int, int]]:
-    """Return (part, process) pairs sorted by contents: the start first, then the other columns, then the tree mark."""
-    entries = []
-    for number, (rows, of_rows) in enumerate(zip(processes, marks, strict=True)):
-        for row, mark in zip(rows, of_rows, strict=True):
-            values = tuple(row[name] for name, _ in SCHEMA["processes"] if name not in ("id", "start_ns"))
-            entries.append(((row["start_ns"], *values, mark), (number, row["id"])))
-    entries.sort(key=itemgetter(0))
-    return [place for _, place in entries]
+    """Return (part, process) pairs sorted by contents: the start first, then the other columns, then the tree mark.
+
+    Equal rows of a recording alone keep their order.
+    """
+    names = ("start_ns", *(name for name in names_of("processes") if name != "start_ns"))
+    entries = [
+        ((*(row[name] for name in names), mark if len(processes) > 1 else 0), (number, row["id"]))
+        for number, (rows, of_rows) in enumerate(zip(processes, marks, strict=True))
+        for row, mark in zip(rows, of_rows, strict=True)
+    ]
+    return [place for _, place in sorted(entries, key=itemgetter(0))]
 
 
-def tree_marks(parts: Sequence[Recording]) -> list[list[int]]:
-    """Return, for each part and process, a number that distinguishes processes whose rows are equal."""
-    sizes = [len(part._raw["processes"]["id"]) for part in parts]
-    if len(parts) == 1:
-        return [[0] * sizes[0]]
-    return [_tree_marks(part, size) for part, size in zip(parts, sizes, strict=True)]
-
-
-def _tree_marks(part: Recording, processes: int) -> list[int]:
-    """Return a checksum of each process's nodes and spans."""
+def marks_of_trees(part: Recording) -> list[int]:
+    """Return a checksum of each process's nodes and spans, which distinguishes processes whose rows are equal."""
     nodes, of_thread = part._raw["nodes"], part._raw["threads"]["process"].tolist()
     spans = part._raw["object_spans"]
-    marks = [0] * processes
-    if processes == 1:
+    marks = [0] * len(part._raw["processes"]["id"])
+    if len(marks) == 1:
         return [zlib.crc32(nodes["calls"], zlib.crc32(nodes["timed_ns"], zlib.crc32(spans["born"])))]
     for process, born in zip(spans["process"].tolist(), spans["born"].tolist(), strict=True):
         marks[process] = (marks[process] * 1000003 + born) & 0xFFFFFFFF
@@ -215,13 +213,6 @@ def _tree_marks(part: Recording, processes: int) -> list[int]:
         process = of_thread[thread]
         marks[process] = (marks[process] * 1000003 + calls * 31 + timed) & 0xFFFFFFFF
     return marks
-
-
-def _threads_by_process(part: Recording) -> dict[int, list[dict[str, Any]]]:
-    result: dict[int, list[dict[str, Any]]] = {}
-    for row in named_rows(part, "threads"):
-        result.setdefault(row["process"], []).append(row)
-    return result
 
 
 def _merge_nodes(
@@ -337,9 +328,8 @@ def subtract(later: Recording, earlier: Recording) -> Recording:
     used = {number for kind in kinds for number in tables[kind]["function"].tolist()} - {-1}
     tables = with_rows(tables, {"functions": sorted(used)})
     tables["threads"] = _subtract_times(later._raw["threads"], earlier._raw["threads"])
-    strings = [later._strings[i] for i in range(len(later._strings))]
     tables["losses"] = _subtract_losses(later, earlier)
-    result = Recording(tables, Strings.of(strings), later.meta, later.problems)
+    result = Recording(tables, later._strings, later.meta, later.problems)
     if later._journal is None:
         return result
     return with_losses(result, [trace_loss(later._journal, "it also has the calls of the subtracted recording")])
@@ -351,9 +341,7 @@ def _continues(later: Recording, earlier: Recording) -> bool:
     count = len(before["id"])
     if count > len(now["id"]) or any(now[name][:count] != before[name] for name in ("parent", "thread")):
         return False
-    new_keys, old_keys = (
-        [tuple(row[name] for name in KEY) for row in named_rows(part, "functions")] for part in (later, earlier)
-    )
+    new_keys, old_keys = ([row[: len(KEY)] for row in rows_of(part, "functions")] for part in (later, earlier))
     pairs = set(zip(now["function"][:count].tolist(), before["function"].tolist(), strict=True))
     return all(new_keys[new] == old_keys[old] for new, old in pairs)
 
@@ -370,8 +358,8 @@ def _subtract_times(now: Columns, before: Columns) -> Columns:
 
 
 def _subtract_losses(later: Recording, earlier: Recording) -> Columns:
-    known = {(row.kind, row.thread, row.detail): row.count for row in earlier.losses}
-    counts = [max(0, row.count - known.get((row.kind, row.thread, row.detail), 0)) for row in later.losses]
+    known = {row._replace(count=0): row.count for row in earlier.losses}
+    counts = [max(0, row.count - known.get(row._replace(count=0), 0)) for row in later.losses]
     table = {**later._raw["losses"], "count": ints(counts)}
     return taken(table, list(compress(range(len(counts)), counts)))
 

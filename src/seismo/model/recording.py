@@ -361,7 +361,6 @@ class Recording:
     instructions = _TableOf(InstructionRow, "Single instructions with their execution counts.")
     sources = _TableOf(SourceRow, "The source files of functions, as they were when the recording ended.")
     # ---- tables of object lifetimes ----
-
     types = _TableOf(TypeRow, "The types whose objects were born or died, with the counts of all their objects.")
     objects = _TableOf(
         ObjectRow, "The objects by type, creating line and call path; seismo.model.objects.groups sums them."
@@ -408,15 +407,17 @@ class Recording:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the recording to a file, whole or not at all. Raise RecordingError if it cannot be written."""
-        from seismo.model.save import save
+        from seismo.model.save import write_file, write_recording
 
-        save(self, path)
+        write_file(path, lambda fd: write_recording(self, fd))
 
     def to_bytes(self) -> bytes:
         """Return the recording as the contents of a .seismo file."""
-        from seismo.model.save import to_bytes
+        from seismo.model.save import write_recording
 
-        return to_bytes(self)
+        data = write_recording(self, None)
+        assert data is not None
+        return data
 
     def merge(self, *others: Recording) -> Recording:
         """Return the merge of this recording and others; order and grouping do not matter."""

@@ -64,18 +64,6 @@ def write_tables(recording: Recording, writer: _core.Writer) -> None:
         out.table(kind, with_losses._raw[kind], with_losses._strings)
 
 
-def to_bytes(recording: Recording) -> bytes:
-    """Return the contents of the file that `save` would write."""
-    data = write_recording(recording, None)
-    assert data is not None
-    return data
-
-
-def save(recording: Recording, path: str | os.PathLike[str]) -> None:
-    """Write the recording to a file, as `write_file` does."""
-    write_file(path, lambda fd: write_recording(recording, fd))
-
-
 def write_file(path: str | os.PathLike[str], write: Callable[[int | None], bytes | None]) -> None:
     """Write a file, whole or not at all. Raise RecordingError if it cannot be written.
 

@@ -45,7 +45,7 @@ from seismo.model.lines.streaming_merge import Contexts
 from seismo.model.objects import merge as object_tables
 from seismo.model.objects.streaming_merge import ELSEWHERE, Objects, Unsorted, without_paths
 from seismo.model.recording import Recording, read
-from seismo.model.save import TableWriter, save, write_file
+from seismo.model.save import TableWriter, write_file
 from seismo.model.table import Strings
 from seismo.model.trace.copy_to_file import copied
 
@@ -81,7 +81,7 @@ def merge_into(
             plan.add(combine.problem_losses(opener()))
     except Unsorted:
         merged = combine.merge(opener() for opener in openers)
-        save(combine.with_losses(merged, losses) if losses else merged, target)
+        (combine.with_losses(merged, losses) if losses else merged).save(target)
         return
     combine._check_kinds(plan.parts)
     if losses and plan.parts:
@@ -137,7 +137,7 @@ class _Plan:
         """Add a recording. Raise Unsorted if damage makes the order of its rows depend on all of them."""
         number = len(self.parts)
         self.numbers.append(self._functions.add(part))
-        self._marks.append(combine._tree_marks(part, len(part._raw["processes"]["id"])))
+        self._marks.append(combine.marks_of_trees(part))
         self.sizes.append(_bytes_of(part))
         self._traces.append(part._journal is not None)
         texts = Texts()
@@ -160,8 +160,7 @@ class _Plan:
     def write(self, writer: _core.Writer, openers: Sequence[Opener]) -> bytes | None:
         """Write the tables as `save` does; rows that are not summed are written one recording after the other."""
         functions, order = self._functions.ordered()
-        alone = [[0] * len(marks) for marks in self._marks] if len(self.parts) == 1 else self._marks
-        threads, maps, processes, process_maps = combine.merged_threads(self.parts, alone)
+        threads, maps, processes, process_maps = combine.merged_threads(self.parts, self._marks)
         texts = Texts()
         made = {
             "functions": columns_of_named("functions", functions, texts),

@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from seismo.model.columns import ints, with_rows
-from seismo.model.enums import NodeFlags
+from seismo.model.enums import BEFORE_START
 from seismo.model.recording import Recording
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-_BEFORE = NodeFlags.BEFORE_START.value
 
 
 def subtree_of(recording: Recording, is_its: Callable[[str], bool]) -> Recording:
@@ -26,7 +24,7 @@ def subtree_of(recording: Recording, is_its: Callable[[str], bool]) -> Recording
     flags, parents, functions = (nodes[name].tolist() for name in ("flags", "parent", "function"))
     kept = [False] * len(flags)
     for row, (parent, function) in enumerate(zip(parents, functions, strict=True)):
-        begun = parent < 0 and not flags[row] & _BEFORE
+        begun = parent < 0 and not flags[row] & BEFORE_START
         kept[row] = begun or function in its or (parent >= 0 and kept[parent])
     rows = [row for row, keep in enumerate(kept) if keep]
     roots = ints(parent if parent >= 0 and kept[parent] else -1 for parent in parents)

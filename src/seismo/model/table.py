@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import array
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, overload
 
 from seismo import _core, recording_kinds
 from seismo.model.enums import OF_ROWS, BranchFlags, BranchKind, FunctionFlags, FunctionKind, LineFlags, NodeFlags
@@ -292,14 +292,6 @@ class LossRow(NamedTuple):
     detail: str
 
 
-class _Column(Protocol):
-    """A column that is converted on demand."""
-
-    def strings(self) -> list[str]: ...
-
-    def arrow(self) -> tuple[bytes, memoryview]: ...
-
-
 class Table(Generic[Row]):
     """Columns of equal length.
 
@@ -310,7 +302,7 @@ class Table(Generic[Row]):
     """
 
     def __init__(
-        self, row: type[Row], columns: dict[str, memoryview | _Column | Callable[[], memoryview]], length: int
+        self, row: type[Row], columns: dict[str, memoryview | StringColumn | Callable[[], memoryview]], length: int
     ) -> None:
         """Initialize with a column for each field of the row, or a function that returns it, called on first use."""
         self._row = row
@@ -338,7 +330,7 @@ class Table(Generic[Row]):
         make: Any = self._row
         return map(make._make, zip(*values, strict=True))
 
-    def _column(self, name: str) -> memoryview | _Column:
+    def _column(self, name: str) -> memoryview | StringColumn:
         name = ALIASES.get(name, name)
         column = self._columns[name]
         if callable(column):

@@ -65,16 +65,9 @@ def _waiting(tables: Any) -> dict[str, Any]:
     nodes = tables["nodes"]
     kept = (*PLACES, *WAITS) if any(nodes["wait_ns"]) else PLACES
     ran = tuple(name for name in nodes if name not in kept)
-    return {**tables, "nodes": _without(nodes, ran), "threads": _not_timed(tables)}
+    return {**tables, "nodes": _without(nodes, ran), "threads": _without(tables["threads"], ("rest_ns",))}
 
 
 def _without(table: Columns, names: tuple[str, ...]) -> Columns:
     """Return the table with zeros in these columns."""
-    count = len(table["wait_ns"])
-    return {**table, **{name: zeros(count, table[name].format) for name in names}}
-
-
-def _not_timed(tables: Any) -> Columns:
-    """Return the threads without their sampled time."""
-    threads: Columns = tables["threads"]
-    return {**threads, "rest_ns": zeros(len(threads["rest_ns"]))}
+    return {**table, **{name: zeros(len(table[name]), table[name].format) for name in names}}

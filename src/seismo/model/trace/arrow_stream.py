@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from seismo import _core
-from seismo.model.enums import NodeFlags
+from seismo.model.enums import FOLDED
 from seismo.model.recording import FOREVER
-from seismo.model.trace.calls import CallRow
+from seismo.model.trace.calls import CallRow, problem_sentences
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
-    from seismo.model import Recording
+    from seismo.model.trace.calls import Calls
 
 STREAM_COLUMNS = ("id", *CallRow._fields)
 NO_TRACE = "it is not a trace: seismo trace records the times of calls"
@@ -50,20 +50,10 @@ class CallStream:
     Rows are sorted by thread and end, so that a reading needs the memory of one batch.
     """
 
-    columns = STREAM_COLUMNS
-
-    def __init__(
-        self,
-        journal: _core.Journal | None,
-        recording: Recording,
-        window: tuple[int, int, int],
-        words: Callable[[dict[str, int]], list[str]],
-    ) -> None:
+    def __init__(self, calls: Calls, window: tuple[int, int, int]) -> None:
         """Initialize with the window: its start, its end (exclusive), and the bytes to look back (see Calls.window)."""
-        self._journal = journal
-        self._recording = recording
+        self._calls = calls
         self._window = window
-        self._words = words
         self.problems: list[str] = []  # of the last reading that completed
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
@@ -76,22 +66,20 @@ class CallStream:
         If the stream covers all times and no column is in FROM_THE_BEGINNING, blocks without such calls are skipped.
         The rows are the same either way.
         """
-        if self._journal is None:
+        journal = self._calls._journal
+        if journal is None:
             self.problems = [NO_TRACE]
             nothing = memoryview(b"").cast("q")
             return _core.arrow_stream([(name, "l", nothing) for name in columns])
         leaps = times != ALL_TIMES and FROM_THE_BEGINNING.isdisjoint(columns) and self._is_plain()
         numbers = bytes(map(STREAM_COLUMNS.index, columns))
-        return self._journal.batches(*self._window, self._keep_problems, times, numbers, leaps)
+        return journal.batches(*self._window, self._keep_problems, times, numbers, leaps)
 
     def _is_plain(self) -> bool:
         """Return True if the stream covers all times and no node is folded, so that blocks agree with the tree."""
         first, last, _ = self._window
-        return (
-            first <= 0
-            and last >= FOREVER
-            and not any(flags & NodeFlags.FOLDED for flags in self._recording.tree["flags"])
-        )
+        flags = self._calls._recording._raw["nodes"]["flags"]
+        return first <= 0 and last >= FOREVER and not any(flag & FOLDED for flag in flags)
 
     def _keep_problems(self, wrong: dict[str, int]) -> None:
-        self.problems = self._words(wrong)
+        self.problems = problem_sentences(wrong)

@@ -265,7 +265,7 @@ class Calls:
         found = self._journal.read(first, last, -1 if thread is None else thread, limit, look_back)
         instants = [row for row in map(_instant, found["instants"]) if row is not None]
         gaps = [GapRow(*gap) for gap in found["gaps"]]
-        return Window(_calls(found["calls"]), instants, gaps, _problems(found["wrong"]), found["more"])
+        return Window(_calls(found["calls"]), instants, gaps, problem_sentences(found["wrong"]), found["more"])
 
     def overview(
         self,
@@ -295,7 +295,7 @@ class Calls:
         found = journal.overview(first, last, columns, max(low, 0), min(high, MOST_DEPTH), chosen)
         runs = {name: memoryview(found["runs"][name]) for name in RunRow._fields}
         gaps = [GapRow(*gap) for gap in found["gaps"]]
-        return Overview(Table(RunRow, {**runs}, len(runs["start_ns"])), gaps, _problems(found["wrong"]))
+        return Overview(Table(RunRow, {**runs}, len(runs["start_ns"])), gaps, problem_sentences(found["wrong"]))
 
     def stream(self, start_ns: int = 0, end_ns: int = FOREVER, *, look_back: int = LOOK_BACK) -> CallStream:
         """Return the calls of a window (as in `window`) as an Arrow stream that is decoded while it is read.
@@ -305,7 +305,7 @@ class Calls:
         from seismo.model.trace.arrow_stream import CallStream
 
         first, last = (max(-FOREVER, min(when, FOREVER)) for when in (start_ns, end_ns))
-        return CallStream(self._journal, self._recording, (first, last, look_back), _problems)
+        return CallStream(self, (first, last, look_back))
 
     def __iter__(self) -> Iterator[CallRow]:
         return iter(self.window().calls)
@@ -369,7 +369,7 @@ class Calls:
         found = self._journal.sums()
         calls, resumes, exceptions = (memoryview(found[name]) for name in _COUNTS)
         left = tuple(memoryview(found[f"left_{name}"]) for name in _COUNTS)
-        gaps, problems = [GapRow(*gap) for gap in found["gaps"]], _problems(found["wrong"])
+        gaps, problems = [GapRow(*gap) for gap in found["gaps"]], problem_sentences(found["wrong"])
         return Sums(calls, resumes, exceptions, found["steps"], _calls(found["longest"]), gaps, problems, left)
 
 
@@ -378,7 +378,8 @@ def _calls(columns: dict[str, Any]) -> Table[CallRow]:
     return Table(CallRow, table, len(table["start_ns"]))  # type: ignore[arg-type]
 
 
-def _problems(wrong: dict[str, int]) -> list[str]:
+def problem_sentences(wrong: dict[str, int]) -> list[str]:
+    """Return what was wrong with a journal, given the core's counts."""
     words = {
         "dropped": "{} chunks of the journal are invalid or lack their beginning; they are left out",
         "damaged": "{} blocks of the journal end early: chunks are missing or damaged",
