@@ -25,10 +25,10 @@ from seismo.cli.trace_window import add_window, window_of
 from seismo.dataset import Dataset
 from seismo.errors import UsageError
 from seismo.formats.destination import check_free, into_path
+from seismo.model.recording import FOREVER
 from seismo.query import TABLES, Database, Source, described, in_sql
 from seismo.query.database import MEMORY
 from seismo.query.result_writers import write_csv, write_json, write_text
-from seismo.query.sql_tables import FOREVER
 from seismo.report.paper import Paper, paper_for
 from seismo.report.words import wrapped
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from seismo import progress
 from seismo.dataset.engines import ENGINES, LOW_BITS, ROWS, Reduction, halves, started
 from seismo.dataset.files import TableFile, unwritable
-from seismo.dataset.reduce import UNITED, loss, merged_meta
+from seismo.dataset.reduce import loss, merged_meta
 from seismo.dataset.remote import folder_at
 from seismo.dataset.schema import KEYS, SHARED, TABLES, VERSION, D, F, library, sum_of
 from seismo.errors import RecordingError, SeismoError, UsageError, did_you_mean
@@ -84,7 +84,7 @@ class _Sum:
     def _copy_shared(self) -> None:
         for table in SHARED:
             for file in self._dataset.files(table):
-                self._target.place(table, os.path.basename(file), functools.partial(self._dataset.copy, file))
+                self._target.place(table, os.path.basename(file), functools.partial(self._dataset.folder.copy, file))
 
     def _write(self, folder: str, table: str, content: str) -> None:
         """Write a table, unless it has no rows."""
@@ -121,16 +121,12 @@ class _Sum:
         columns = [one for one in TABLES[table] if one[0] not in ("recording", *NOBODY, *SUMMED[table])]
         has_thread = any(name == "thread" for name, _ in TABLES[table])
         more = ["(not main)::bigint as thread"] if has_thread else []
-        source, rows, given = table, "count(*)", {}
-        sums = [sum_of(name, code) for name, code in columns]
+        source, given = table, {}
+        sums = [sum_of(name, code, table) for name, code in columns]
         if self._summed is not None:
             given = {"partial": self._partial(table, columns)}
-            source, rows = f"partial{self._dataset.without_superseded(table)}", f"sum({ROWS})"
-            sums = [_sum_of_partial(name, code) for name, code in columns]
-        if table in UNITED:
-            sums[[name for name, _ in columns].index("flags")] = (
-                f"bit_or(flags) | case when {rows} > 1 then {UNITED[table]} else 0 end as flags"
-            )
+            source = f"partial{self._dataset.without_superseded(table)}"
+            sums = [_sum_of_partial(name, code, table) for name, code in columns]
         sql = f"select {', '.join([*keys, *more, *sums])} from {source} group by {', '.join(keys)}"
         return self._dataset.run(sql, given=given)
 
@@ -158,9 +154,9 @@ class _Sum:
                     raise RecordingError(what, self._dataset.path, "--engine duckdb needs no cluster") from None
 
 
-def _sum_of_partial(name: str, code: str) -> str:
+def _sum_of_partial(name: str, code: str, table: str) -> str:
     """Return SQL that completes the sum of a column, limited to 64 bits, from an engine's partial sums."""
     if name == "flags" or code in (D, F):
-        return sum_of(name, code)
+        return sum_of(name, code, table, f"sum({ROWS})")
     high, low = (f"sum({quoted(half, chr(34))}::hugeint)" for half in halves(name))
     return f'least({high} * {1 << LOW_BITS} + {low}, 9223372036854775807)::bigint as "{name}"'

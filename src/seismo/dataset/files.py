@@ -36,7 +36,7 @@ FORGOTTEN = 86400  # seconds after which an incomplete file is of a writer that 
 class Folder:
     """A dataset's folder. path: as given. seismo.dataset.remote has one at a URL."""
 
-    is_remote = False
+    filesystem: Any = None  # that of fsspec which has the files, unless they are local
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = os.fspath(path)
@@ -151,8 +151,6 @@ class Folder:
             if os.path.isdir(self.at(RECORDINGS, name)):
                 return False
             raise unwritable(error, self.path) from None
-        finally:
-            self.discard(part)
         return True
 
     @staticmethod

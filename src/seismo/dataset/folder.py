@@ -72,7 +72,7 @@ class Dataset:
             raise RecordingError("DuckDB reads no folder whose name is not UTF-8", self.path, "rename it")
         self.problems: list[str] = []
         folder.check()
-        self._folder, self._memory = folder, memory
+        self.folder, self.filesystem, self._memory = folder, folder.filesystem, memory
         self._files: dict[str, list[str]] = {name: [] for name in TABLES}
         try:
             for table in SHARED:
@@ -120,7 +120,7 @@ class Dataset:
 
         A store of objects has them whole only, and opening each would take longer than most questions.
         """
-        if self._folder.is_remote:
+        if self.filesystem is not None:
             return True
         try:
             with open(file, "rb") as stream:
@@ -152,15 +152,6 @@ class Dataset:
         connection.execute("set preserve_insertion_order = false")
         connection.execute("set enable_progress_bar = false")
         return connection
-
-    @property
-    def filesystem(self) -> Any:
-        """Return the filesystem of fsspec that has the files, or None for local ones."""
-        return getattr(self._folder, "filesystem", None)
-
-    def copy(self, file: str, to: str) -> None:
-        """Copy a file of the dataset to a local path. Raise OSError if it cannot be read."""
-        self._folder.copy(file, to)
 
     def files(self, table: str) -> list[str]:
         """Return the files of a table that can be read."""
@@ -258,7 +249,7 @@ class Dataset:
     def _damage(self, table: str, file: str) -> str:
         """Return why a file of a table cannot be read, or ""."""
         try:
-            with self._folder.opened(file) as source:
+            with self.folder.opened(file) as source:
                 return damage(table, source, os.path.basename(file))
         except OSError as error:
             return f"{os.path.basename(file)} cannot be read: {error.strerror or error}"
@@ -270,7 +261,7 @@ class Dataset:
         later = {}
         for name, schema, kind, meta, labels in rows:
             if schema != VERSION:
-                later[self._folder.at(RECORDINGS, name)] = schema
+                later[self.folder.at(RECORDINGS, name)] = schema
                 continue
             try:
                 found = json.loads(meta)

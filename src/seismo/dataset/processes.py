@@ -6,7 +6,7 @@ from bisect import bisect_left
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from seismo.model.columns import Tables, ints
+from seismo.model.columns import Tables, ints, named_rows
 from seismo.model.recording import Recording
 
 if TYPE_CHECKING:
@@ -18,8 +18,6 @@ def by_process(recording: Recording) -> Iterator[tuple[dict[str, Any], Recording
 
     The row is empty for a recording without a process.
     """
-    from seismo.model.columns import named_rows
-
     rows = named_rows(recording, "processes")
     if len(rows) <= 1:
         yield rows[0] if rows else {}, recording

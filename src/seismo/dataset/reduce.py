@@ -15,12 +15,24 @@ from seismo import progress
 from seismo.dataset.files import arrow_column
 from seismo.dataset.schema import KEYS, TABLES, sum_of, sums
 from seismo.dataset.tasks import STATE
-from seismo.model.columns import KEY, SCHEMA, Columns, Tables, Texts, columns_of, columns_of_named, empty, ints
+from seismo.model.columns import (
+    KEY,
+    SCHEMA,
+    Columns,
+    Tables,
+    Texts,
+    columns_of,
+    columns_of_named,
+    empty,
+    floats,
+    ints,
+    zeros,
+)
 from seismo.model.combine import _check_kinds, _merge_meta
-from seismo.model.enums import OBJECT_AT_MOST, TYPE_AT_MOST
-from seismo.model.lines.merge import OF_FUNCTIONS, PLACES, block
+from seismo.model.lines.merge import OF_FUNCTIONS, PLACES, columns_of_blocks
 from seismo.model.recording import Recording
 from seismo.model.table import Strings
+from seismo.query.sql_tables import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,7 +40,6 @@ if TYPE_CHECKING:
     from seismo.dataset.folder import Dataset, Entry
 
 LOST = "dataset-left-out"
-UNITED = {"types": TYPE_AT_MOST, "births": OBJECT_AT_MOST}  # flags of rows that were several
 MOST_BY_TASKS = 1 << 20  # paths by host and task; a recording with more would take gigabytes
 _BY_TASKS = ("host", "task", "main")
 _NO_THREAD = {"thread": 0, **{name: "" if code == "s" else 0 for name, code in SCHEMA["threads"]}, "cpu_ns": -1}
@@ -63,11 +74,9 @@ class Sum(Recording):
 
     def timed(self, by: str) -> Recording:
         """Return the recording with times of another sort, as any recording does."""
-        if by == self.times:
-            return self
-        if by == "calls":
-            return super().timed(by)
-        super().timed(by)  # checks the word
+        found = super().timed(by)
+        if found is self or by == "calls":
+            return found
         return Sum(self._raw, self._strings, self.meta, self._errors, self._labels, by)
 
     def _with(self, tables: Tables) -> Recording:
@@ -151,7 +160,7 @@ class _Reduction:
 
     def _dicts(self, table: str, more: str = "") -> list[dict[str, Any]]:
         names = [name for name, _ in TABLES[table]]
-        rows = self._rows(f"select {', '.join(map(_quoted, names))} from {table}{more}")
+        rows = self._rows(f"select {', '.join(quoted(name, chr(34)) for name in names)} from {table}{more}")
         return [dict(zip(names, row, strict=True)) for row in rows]
 
     def tables(self) -> tuple[Tables, dict[str, Any]]:
@@ -239,10 +248,7 @@ class _Reduction:
             self.losses.append(loss(detail, lost))
         kept = paths.take(arrow_column(known, "q")) if len(known) < len(depths) else paths
         above = [new.get(at.get((keys[node], parents[node]), -1), -1) for node in known]
-        table: Columns = {
-            name: memoryview(array.array("d" if code == "d" else "q", bytes(8 * len(known))))
-            for name, code in SCHEMA["nodes"]
-        }
+        table = {name: zeros(len(known), "d" if code == "d" else "q") for name, code in SCHEMA["nodes"]}
         for name in SCHEMA_OF_SUMS:
             table[name] = column(kept, name)
         own, waits = column(kept, "own_ns").tolist(), table["wait_ns"].tolist()
@@ -255,7 +261,7 @@ class _Reduction:
         )
         table["timed_ns"] = ints(max(0, a - b) for a, b in zip(own, waits, strict=True))
         wait_square = kept["wait_square"].to_pylist()
-        table["wait_sq"] = memoryview(array.array("d", [square / 4 for square in wait_square]))
+        table["wait_sq"] = floats(square / 4 for square in wait_square)
         pairs = zip(kept["own_square"].to_pylist(), wait_square, strict=True)
         errors = {
             "running_square": [max(0.0, a - b) for a, b in pairs],
@@ -277,44 +283,28 @@ class _Reduction:
 
     def _summed(self, table: str) -> list[dict[str, Any]]:
         """Return the rows of a table, those of the same key as one, sorted as in a merge."""
-        keys = [_quoted(name) for name in KEYS[table]]
+        keys = [quoted(name, '"') for name in KEYS[table]]
         columns = [one for one in TABLES[table] if one[0] not in ("recording", "process", *KEYS[table])]
-        values = [sum_of(name, code) for name, code in columns]
-        united = UNITED.get(table)
-        if united:
-            values.append(f"case when count(*) > 1 then {united} else 0 end as united")
+        values = [sum_of(name, code, table) for name, code in columns]
         rows = self._rows(f"select {', '.join([*keys, *values])} from {table} group by {', '.join(keys)}")
-        names = [*KEYS[table], *(name for name, _ in columns), "united"]
-        found = [dict(zip(names, row, strict=False)) for row in rows]
+        names = [*KEYS[table], *(name for name, _ in columns)]
+        found = [dict(zip(names, row, strict=True)) for row in rows]
         for row in found:
-            if united:
-                row["flags"] |= row["united"]
             if "function" in row:
                 row["function"] = self.functions.get(row["function"], -1)
         return sorted(found, key=lambda row: [row[name] for name in KEYS[table]])
 
-    def _columns(self, kind: str, rows: list[dict[str, Any]]) -> Columns:
-        return columns_of(kind, [[row[name] for name, _ in SCHEMA[kind] if name != "id"] for row in rows], self.texts)
-
     def _places(self) -> Tables:
         """Return the tables about lines."""
-        return {
-            kind: self._columns(kind, [row for row in self._summed(kind) if row.get("function", 0) >= 0])
-            for kind in PLACES
-        }
+        found = {kind: (row for row in self._summed(kind) if row.get("function", 0) >= 0) for kind in PLACES}
+        return {kind: columns_of_named(kind, rows, self.texts) for kind, rows in found.items()}
 
     def _contexts(self, tables: Tables) -> Tables:
         rows = self._rows("select distinct context, arc, function, line, to_line from contexts")
         names = sorted({row[0] for row in rows})
         numbers = {name: number for number, name in enumerate(names)}
-        lines, arcs = tables["lines"], tables["arcs"]
-        places: tuple[dict[Any, int], dict[Any, int]] = (
-            {key: row for row, key in enumerate(zip(lines["function"], lines["line"], strict=True))},
-            {
-                key: row
-                for row, key in enumerate(zip(arcs["function"], arcs["from_line"], arcs["to_line"], strict=True))
-            },
-        )
+        keys = (zip(*(tables[kind][name] for name in PLACES[kind]), strict=True) for kind in ("lines", "arcs"))
+        places: list[dict[Any, int]] = [{key: row for row, key in enumerate(of_kind)} for of_kind in keys]
         blocks: dict[tuple[int, tuple[int, int]], int] = {}
         for context, arc, function, line, to_line in rows:
             of = self.functions.get(function, -1)
@@ -322,11 +312,8 @@ class _Reduction:
             if row is not None:
                 key = (numbers[context], (int(arc), row >> 6))
                 blocks[key] = blocks.get(key, 0) | 1 << (row & 63)
-        hits = [(context, *block(place, bits)) for (context, place), bits in sorted(blocks.items())]
-        return {
-            "contexts": columns_of("contexts", [(name,) for name in names], self.texts),
-            "context_hits": columns_of("context_hits", hits, None),
-        }
+        contexts = columns_of("contexts", [(name,) for name in names], self.texts)
+        return {"contexts": contexts, "context_hits": columns_of_blocks(blocks)}
 
     def _births(self, nodes: dict[int, int]) -> Tables:
         """Return types, objects and lifetimes. nodes: by the hashes of their paths."""
@@ -336,7 +323,6 @@ class _Reduction:
         numbers = {tuple(row[name] for name in KEYS["types"]): number for number, row in enumerate(types)}
         for row in types:
             row |= {"module": row["type_module"], "name": row["type_name"]}
-        found = {"types": self._columns("types", types)}
         births, lives = self._summed("births"), self._summed("lifetimes")
         for row in [*births, *lives]:
             row["type"] = numbers[tuple(row[name] for name in KEYS["types"])]
@@ -347,7 +333,8 @@ class _Reduction:
             row["object"] = objects[_site(row)]
         lives.sort(key=lambda row: (row["object"], row["unit"], row["bucket"]))
         self.losses.append(loss("the dataset keeps births and lifetimes of objects, but no spans, survivors, holders"))
-        return found | {"objects": self._columns("objects", births), "lifetimes": self._columns("lifetimes", lives)}
+        rows = {"types": types, "objects": births, "lifetimes": lives}
+        return {kind: columns_of_named(kind, rows[kind], self.texts) for kind in rows}
 
     def _losses(self) -> Columns:
         found = [{**row, "thread": -1} for row in self._summed("losses")]
@@ -367,10 +354,6 @@ def loss(detail: str, count: int = 1) -> dict[str, Any]:
 
 
 SCHEMA_OF_SUMS = ("calls", "resumes", "exceptions", "awaits", "await_ns", "wait_ns", "ready_ns", "lock_ns", "flags")
-
-
-def _quoted(name: str) -> str:
-    return f'"{name}"'
 
 
 def reduced(dataset: Dataset, entries: Sequence[Entry], by_tasks: bool) -> Recording:

@@ -44,8 +44,6 @@ def folder_at(path: str | os.PathLike[str]) -> Folder:
 class RemoteFolder(Folder):
     """A dataset's folder at a URL, for which fsspec has a filesystem."""
 
-    is_remote = True
-
     def __init__(self, url: str) -> None:
         """Find the filesystem. Raise UsageError without fsspec, RecordingError if the URL cannot be used."""
         core = library("fsspec.core")
@@ -149,8 +147,6 @@ class RemoteFolder(Folder):
                 self._move(os.path.join(part, file), self.at(RECORDINGS, name, file))
         except OSError as error:
             raise unwritable(error, self.path) from None
-        finally:
-            self.discard(part)
         return True
 
 

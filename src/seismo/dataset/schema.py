@@ -11,6 +11,7 @@ from typing import Any
 
 from seismo.errors import UsageError, install_command
 from seismo.model.columns import SCHEMA as OF_FILES
+from seismo.model.enums import OBJECT_AT_MOST, TYPE_AT_MOST
 from seismo.model.lines.merge import PLACES
 
 VERSION = 1
@@ -65,6 +66,8 @@ KEYS: dict[str, tuple[str, ...]] = {
     "losses": ("kind", "detail"),
 }
 
+UNITED = {"types": TYPE_AT_MOST, "births": OBJECT_AT_MOST}  # flags of rows that were several
+
 # How rows are sorted, so that a question about one function reads few groups of rows.
 SORTED = {"calls_by_path": ("function", "path"), "calls_by_function": ("function",), "paths": ("path",)}
 GROUP_ROWS = 1 << 15
@@ -100,10 +103,11 @@ def sums(table: str) -> str:
     return ", ".join(sum_of(name, code) for name, code in TABLES[table] if name in _SUMMED)
 
 
-def sum_of(name: str, code: str) -> str:
-    """Return SQL that sums up one column."""
+def sum_of(name: str, code: str, table: str = "", rows: str = "count(*)") -> str:
+    """Return SQL that sums up one column of a table. rows: SQL for the number of rows that become one."""
     if name == "flags":
-        return "bit_or(flags) as flags"
+        more = f" | case when {rows} > 1 then {UNITED[table]} else 0 end" if table in UNITED else ""
+        return f"bit_or(flags){more} as flags"
     if code in (D, F):
         return f'sum("{name}"::double) as "{name}"'
     return f'least(sum("{name}"), 9223372036854775807)::bigint as "{name}"'

@@ -8,7 +8,7 @@ import json
 import os
 from contextlib import ExitStack
 from hashlib import blake2b, file_digest
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from seismo import progress
 from seismo.dataset import content_hash, tasks
@@ -68,19 +68,14 @@ def append(
         except SeismoError as error:
             what = "; ".join(part for part in (error.what, error.hint) if part)
             found.append(Appended(name, False, f"left out: {what}", True))
-        else:
-            found.append(_added(writer, name, recording, labels, is_url(folder)))
+            continue
+        try:
+            found.append(writer.add(name, recording, labels))
+        except RecordingError as error:
+            if not is_url(folder):
+                raise
+            found.append(Appended(name, False, f"left out: {error.what}; append it again", True))
     return found
-
-
-def _added(writer: Writer, name: str, recording: Recording, labels: Mapping[str, str], goes_on: bool) -> Appended:
-    """Append a recording. goes_on: if it cannot be written, return that, for the next one may be."""
-    try:
-        return writer.add(name, recording, labels)
-    except RecordingError as error:
-        if not goes_on:
-            raise
-        return Appended(name, False, f"left out: {error.what}; append it again", True)
 
 
 class Writer:
@@ -119,14 +114,12 @@ class Writer:
             os.mkdir(part_path)
             with _Tables(part_path, content, labels, self._known) as tables:
                 tables.write(recording, [one for one in parts if one[0] not in there])
+            if not self._folder.place_folder(part_path, content):
+                return Appended(name, False, self._present(content, labels))
         except OSError as error:
-            self._folder.discard(part_path)
             raise unwritable(error, self._folder.path) from None
-        except BaseException:
+        finally:
             self._folder.discard(part_path)
-            raise
-        if not self._folder.place_folder(part_path, content):
-            return Appended(name, False, self._present(content, labels))
         self._seen.add(content)
         self._processes |= dict.fromkeys(content_hash.numbers(key for key, row, _ in parts if row), content)
         return Appended(name, True, kept and f"{kept}, and left out")
@@ -162,7 +155,7 @@ class Writer:
             except ValueError:
                 continue  # it is damaged
             except OSError:
-                if self._folder.is_remote:  # it may be whole, and its processes would count twice
+                if self._folder.filesystem is not None:  # it may be whole, and its processes would count twice
                     self._seen.remove(content)
                     raise
                 continue
@@ -189,26 +182,20 @@ def _content(name: str, recording: Recording) -> str:
         return file_digest(file, lambda: blake2b(digest_size=10)).hexdigest()
 
 
-class _Tables:
+class _Tables(ExitStack):
     """The files of one recording. folder: where they are written."""
 
     def __init__(self, folder: str, content: str, labels: Mapping[str, str], known: Known) -> None:
+        super().__init__()
         self._folder, self._known = folder, known
         self._open: dict[str, TableFile] = {}
-        self._files = ExitStack()
         self._common: dict[str, Any] = {"recording": content, "labels": labels, "task": labels.get(TASK, "")}
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *error: Any) -> None:  # noqa: PYI036
-        self._files.__exit__(*error)
 
     def _write(self, table: str, columns: Mapping[str, Any]) -> None:
         """Add rows to a table's file."""
         if table not in self._open:
             path = os.path.join(self._folder, f"{table}.parquet")
-            self._open[table] = self._files.enter_context(TableFile(path, table))
+            self._open[table] = self.enter_context(TableFile(path, table))
         self._open[table].add({**self._common, **columns})
 
     def _rows(self, table: str, rows: Iterable[dict[str, Any]]) -> None:

@@ -54,12 +54,8 @@ def _parts(reduction: Reduction) -> int:
 
 
 def _row_groups(file: str) -> int:
-    with _opened(file) as stream:
+    with module("ray", "fsspec").open(file, "rb") as stream:
         return int(library("pyarrow.parquet").read_metadata(stream).num_row_groups)
-
-
-def _opened(file: str) -> Any:
-    return module("ray", "fsspec").open(file, "rb")
 
 
 def tasks(reduction: Reduction) -> tuple[Callable[..., Any], Callable[..., Any]]:
