@@ -13,9 +13,12 @@ from seismo.original_builtins import builtins as __builtins__  # type: ignore[no
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import NoReturn
+    from collections.abc import Callable
+    from typing import NoReturn, TypeVar
 
     from seismo.expression.terms import Literal, Term
+
+    One = TypeVar("One")
 
 DEEPEST = 50  # the deepest nesting of parentheses and nots
 MOST_TERMS = 500
@@ -102,6 +105,14 @@ class _Parser:
             self.fail(opened, "the parenthesis that opens here is not closed", 'add a ")" where it ends')
         self.fail(self.token, f'a ")" or a comma is missing before {self.shown(self.token)}')
 
+    def several(self, opened: Token, one: Callable[[], One]) -> tuple[One, ...]:
+        """Parse ONE { , ONE } and the closing parenthesis."""
+        found = [one()]
+        while self.skip(","):
+            found.append(one())
+        self.close(opened)
+        return tuple(found)
+
     @staticmethod
     def shown(token: Token) -> str:
         """Return a token as text for an error."""
@@ -140,16 +151,11 @@ class _Parser:
         return ""
 
     def either(self) -> Term:
-        """Parse conjunction { "or" conjunction }."""
-        return self.joined("or")
+        """Parse conjunction { "or" conjunction }, where a conjunction is negation { "and" negation }."""
+        return self.joined("or", lambda: self.joined("and", self.negation))
 
-    def both(self) -> Term:
-        """Parse negation { "and" negation }."""
-        return self.joined("and")
-
-    def joined(self, word: str) -> Term:
+    def joined(self, word: str, one: Callable[[], Term]) -> Term:
         column = self.token.column
-        one = self.both if word == "or" else self.negation
         operands = [one()]
         while self.skip(word):
             operands.append(one())
@@ -242,19 +248,18 @@ class _Parser:
 
     def place(self, token: Token) -> Term:
         """Parse the arguments of line("app/pay.py", 100-120)."""
-        opened = self.take()
         files: list[str] = []
         ranges: list[tuple[int, int]] = []
-        while True:
+
+        def one() -> None:
             if self.token.kind == STRING and not ranges:
                 files.append(self.pattern())
             elif self.token.kind == NUMBER:
                 ranges.append(self.range("line"))
             else:
                 self.fail(self.token, "a file or a line is missing here", 'such as: line("app/pay.py", 100-120)')
-            if not self.skip(","):
-                break
-        self.close(opened)
+
+        self.several(self.take(), one)
         parts: list[Text | Number] = [Text(token.column, "file", tuple(files))] if files else []
         if ranges:
             parts.append(Number(token.column, "line", "in", tuple(ranges)))
@@ -269,13 +274,7 @@ class _Parser:
                 text = quoted(value.text[:40]) if value.kind in (STRING, WORD) else '"..."'
                 self.fail(opened, f"{word} takes a pattern and cannot be compared", f"write {word}({text})")
             self.fail(token, f"{word} needs a pattern", f'such as: {word}("{_EXAMPLES[word]}")')
-        found = []
-        while True:
-            found.append(self.pattern())
-            if not self.skip(","):
-                break
-        self.close(opened)
-        return tuple(found)
+        return self.several(opened, self.pattern)
 
     def pattern(self) -> str:
         token = self.token
@@ -296,16 +295,10 @@ class _Parser:
             opened = self.token
             if not self.skip("("):
                 self.fail(opened, "a list is missing here", f"such as: {word} in {_LISTS[word]}")
-            ranges = [self.range(word)]
-            while self.skip(","):
-                ranges.append(self.range(word))
-            self.close(opened)
-            return Number(token.column, word, "in", tuple(ranges))
+            return Number(token.column, word, "in", self.several(opened, lambda: self.range(word)))
         if sign.kind != SIGN or sign.text not in COMPARISONS:
-            what = f"{word} is a number and has to be compared"
-            if sign.text == "(" and sign.kind == SIGN:
-                self.fail(sign, what, f"such as: {word} > {_VALUES[word]}")
-            self.fail(token, what, f"such as: {word} > {_VALUES[word]}")
+            place = sign if sign.text == "(" and sign.kind == SIGN else token
+            self.fail(place, f"{word} is a number and has to be compared", f"such as: {word} > {_VALUES[word]}")
         value = self.amount(word)
         return Number(token.column, word, sign.text, ((value, value),))
 
@@ -333,17 +326,16 @@ class _Parser:
     def amount(self, word: str) -> int:
         """Parse a whole number, or a duration with its unit, which is returned in nanoseconds."""
         token = self.take()
-        timed = word in ("duration", "own")
         if token.kind != NUMBER:
             self.fail(token, f"{word} can only be compared with a number", f"such as: {word} > {_VALUES[word]}")
-        if not timed:
-            if token.unit:
-                self.fail(token, f"{word} has no unit", f"such as: {word} > {_VALUES[word]}")
-            if not token.text.isdecimal():
-                self.fail(token, f"{word} is a whole number")
+        if word in ("duration", "own"):
+            value = self.nanoseconds(token, word)
+        elif token.unit:
+            self.fail(token, f"{word} has no unit", f"such as: {word} > {_VALUES[word]}")
+        elif token.text.isdecimal():
             value = int(token.text)
         else:
-            value = self.nanoseconds(token, word)
+            self.fail(token, f"{word} is a whole number")
         if value > MOST:
             self.fail(token, "the number is too large")
         return value
@@ -423,11 +415,7 @@ class _Parser:
             return
         if not self.skip("("):
             self.fail(first, "a list is missing here", f'such as: {term.fact}("{term.name}") in (1, 2)')
-        literals = [self.literal()]
-        while self.skip(","):
-            literals.append(self.literal())
-        self.close(first)
-        term.literals = tuple(literals)
+        term.literals = self.several(first, self.literal)
 
     def literal(self) -> Literal:
         token = self.take()

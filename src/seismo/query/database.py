@@ -18,9 +18,10 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Self
 
 from seismo.errors import UsageError, did_you_mean, install_command
+from seismo.model.recording import FOREVER
 from seismo.model.trace.arrow_stream import CallStream
 from seismo.query.duckdb_pushdown import register
-from seismo.query.sql_tables import FOREVER, TABLES, Source, expressions, quoted
+from seismo.query.sql_tables import TABLES, Source, expressions, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping

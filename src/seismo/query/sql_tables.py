@@ -23,6 +23,7 @@ from seismo.model import Recording
 from seismo.model import table as rows
 from seismo.model.enums import OF_ROWS
 from seismo.model.objects import rows as object_rows
+from seismo.model.recording import FOREVER
 from seismo.model.table import StringColumn, Strings, Table
 from seismo.model.trace.calls import CallRow, GapRow
 
@@ -30,8 +31,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from enum import IntEnum
 
-
-FOREVER = 2**63 - 1
 # The calls of a trace are not counted before they are read, so each recording gets a fixed range of call ids.
 CALLS_APART = 1 << 40
 # The columns that hold ids of another table.

@@ -126,25 +126,21 @@ def debugger(stop: Callable[[], None]) -> Callable[[Match], None]:
     """Return an action that opens pdb at the match's frame at once. pdb's `quit` calls stop()."""
     from pdb import Pdb
 
-    class AtMatch(Pdb):
-        """A pdb whose prompt opens inside an event, where tracing is suppressed; stepping begins afterwards."""
-
     def act(match: Match) -> None:
         frame = match.frame
         if frame is None:
             return
-        pdb = AtMatch(nosigint=True, skip=["seismo.*"])
+        # Tracing is suppressed inside the event in which the prompt opens; stepping begins afterwards.
+        pdb = Pdb(nosigint=True, skip=["seismo.*"])
         pdb.reset()
         pdb.set_step()
         pdb.botframe = _outermost(frame)
         pdb.curframe_locals = None  # type: ignore[assignment]
         pdb.quitting = False
-        error = match.arg if isinstance(match.arg, BaseException) else None
         if match.exception is not None:
             pdb.message(f"seismo: {match.exception}")
         elif match.value is not None:
             pdb.message(f"seismo: {match.function} -> {match.value}")
-        del error
         pdb.interaction(frame, None)
         if pdb.quitting:
             sys.settrace(None)

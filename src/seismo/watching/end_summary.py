@@ -9,10 +9,10 @@ from seismo.expression.glob import matches
 from seismo.expression.terms import paths_of
 from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.watching import source_lines
-from seismo.watching.actions import Row, full_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from seismo.watching.actions import Row
     from seismo.watching.active_watch import ActiveWatch
 
 _MOST_FILE = 4000  # the most lines of a file to compile in the search for the nearest line with code
@@ -90,8 +90,7 @@ def _about_name(word: str, pattern: str, rows: list[Row]) -> list[str]:
         if word == "module":
             names.add(row.module)
         else:
-            names |= {row.function, row.qualname, full_name(row.module, row.qualname), row.qualname.rpartition(".")[2]}
-            names.add(f"{row.module}.{row.qualname}")
+            names |= {row.function, row.qualname, row.qualname.rpartition(".")[2], f"{row.module}.{row.qualname}"}
     if any(matches(pattern, name) for name in names):
         return []
     what = "module" if word == "module" else "function"

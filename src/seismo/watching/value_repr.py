@@ -16,7 +16,7 @@ Values whose names look secret (password, token, cookie ...) are hidden, in vari
 from __future__ import annotations
 
 import sys
-from itertools import islice
+from itertools import islice, takewhile
 from types import (
     BuiltinFunctionType,
     CodeType,
@@ -36,7 +36,7 @@ from seismo.process.secrets import MASK, looks_secret
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from typing import Any
 
 
@@ -170,25 +170,24 @@ class _Showing:
         finally:
             self.inside.discard(id(value))
 
-    def sequence(self, items: Iterator[object], count: int, depth: int) -> str:
-        """Return the first items, separated by commas, and the number of omitted ones."""
-        shown = []
-        for item in islice(items, ITEMS):
-            if self.parts <= 0 or self.left < 0:
-                break
-            shown.append(self.show(item, depth - 1))
+    def some(self, items: Iterable[Any]) -> Iterator[Any]:
+        """Yield the first items, as long as the limits allow more."""
+        return takewhile(lambda _: self.parts > 0 and self.left >= 0, islice(items, ITEMS))
+
+    def listed(self, shown: list[str], count: int) -> str:
+        """Return the texts, separated by commas, and the number of those that are omitted."""
         more = count - len(shown)
-        return ", ".join(shown) + (f"{', ' if shown else ''}… {more:,} more" if more > 0 else "")
+        return ", ".join([*shown, f"… {more:,} more"] if more > 0 else shown)
+
+    def sequence(self, items: Iterable[object], count: int, depth: int) -> str:
+        """Return the first items and the number of omitted ones."""
+        return self.listed([self.show(item, depth - 1) for item in self.some(items)], count)
 
     def mapping(self, value: dict[object, object], depth: int) -> str:
         """Return "KEY: VALUE, ..." of any dict, read from its storage."""
-        shown: list[str] = []
-        for key, item in islice(dict.items(value), ITEMS):
-            if self.parts <= 0 or self.left < 0:
-                break
-            shown.append(f"{self.show(key, depth - 1)}: {self.under(key, item, depth - 1)}")
-        more = dict.__len__(value) - len(shown)
-        return ", ".join(shown) + (f"{', ' if shown else ''}… {more:,} more" if more > 0 else "")
+        pairs = self.some(dict.items(value))
+        shown = [f"{self.show(key, depth - 1)}: {self.under(key, item, depth - 1)}" for key, item in pairs]
+        return self.listed(shown, dict.__len__(value))
 
     def under(self, key: object, item: object, depth: int) -> str:
         """Return the value of a key, or a mask if the key looks like a secret's name."""
@@ -231,11 +230,7 @@ class _Showing:
         return self.nested(value, depth, lambda: self._with_fields(value, name, fields, depth), _address(value))
 
     def _with_fields(self, value: object, name: str, fields: list[tuple[str, object]], depth: int) -> str:
-        shown = []
-        for field, item in fields[:ITEMS]:
-            if self.parts <= 0 or self.left < 0:
-                break
-            shown.append(f"{field}={self.under(field, item, depth - 1)}")
+        shown = [f"{field}={self.under(field, item, depth - 1)}" for field, item in self.some(fields)]
         if len(shown) < len(fields):
             shown.append("…")
         return f"<{name} at {id(value):#x} {{{', '.join(shown)}}}>"
@@ -303,36 +298,21 @@ def _strings(showing: _Showing) -> int:
     return max(20, min(CHARACTERS * 3 // 4, showing.left))
 
 
-def _list(showing: _Showing, value: list[object], depth: int) -> str:
-    def make() -> str:
-        return f"[{showing.pair(value[:3]) or showing.sequence(list.__iter__(value), list.__len__(value), depth)}]"
-
-    return showing.nested(value, depth, make, "[…]" if list.__len__(value) else "[]")
-
-
-def _tuple(showing: _Showing, value: tuple[object, ...], depth: int) -> str:
-    def make() -> str:
-        inner = showing.pair(value[:3]) or showing.sequence(tuple.__iter__(value), tuple.__len__(value), depth)
-        return f"({inner}{',' if len(value) == 1 else ''})"
-
-    return showing.nested(value, depth, make, "(…)" if value else "()")
+def _inside(showing: _Showing, value: Any, depth: int) -> str:
+    """Return the contents of a container of exactly a built-in type."""
+    if type(value) is dict:
+        return showing.mapping(value, depth)
+    pair = showing.pair(value[:3]) if type(value) in (list, tuple) else ""
+    inner = pair or showing.sequence(value, len(value), depth)
+    return f"{inner}," if type(value) is tuple and len(value) == 1 else inner
 
 
-def _dict(showing: _Showing, value: dict[object, object], depth: int) -> str:
-    return showing.nested(
-        value, depth, lambda: f"{{{showing.mapping(value, depth)}}}", "{…}" if dict.__len__(value) else "{}"
-    )
-
-
-def _set_of(kind: type, before: str, after: str, empty: str) -> Callable[[_Showing, object, int], str]:
-    def show(showing: _Showing, value: object, depth: int) -> str:
-        count = kind.__len__(value)  # type: ignore[attr-defined]
-
-        def make() -> str:
-            items = kind.__iter__(value)  # type: ignore[attr-defined]
-            return f"{before}{showing.sequence(items, count, depth)}{after}"
-
-        return showing.nested(value, depth, make, f"{before}…{after}") if count else empty
+def _container(opening: str, closing: str, empty: str = "") -> Callable[[_Showing, Any, int], str]:
+    def show(showing: _Showing, value: Any, depth: int) -> str:
+        if not value:
+            return empty or opening + closing
+        deep = f"{opening}…{closing}"
+        return showing.nested(value, depth, lambda: f"{opening}{_inside(showing, value, depth)}{closing}", deep)
 
     return show
 
@@ -358,9 +338,6 @@ def _method(_showing: _Showing, value: MethodType, _depth: int) -> str:
     return f"<method {_code_of(value.__func__)} of {_address(value.__self__)}>"
 
 
-_show_set = _set_of(set, "{", "}", "set()")
-_show_frozenset = _set_of(frozenset, "frozenset({", "})", "frozenset()")
-
 _SHOW: dict[type, Callable[[_Showing, Any, int], str]] = {
     type(None): lambda _s, _v, _d: "None",
     bool: lambda _s, v, _d: "True" if v is True else "False",
@@ -372,11 +349,11 @@ _SHOW: dict[type, Callable[[_Showing, Any, int], str]] = {
     bytearray: lambda s, v, _d: f"bytearray({_bytes(bytearray, v, _strings(s) // 2)})",
     type(...): lambda _s, _v, _d: "...",
     type(NotImplemented): lambda _s, _v, _d: "NotImplemented",
-    list: _list,
-    tuple: _tuple,
-    dict: _dict,
-    set: _show_set,
-    frozenset: _show_frozenset,
+    list: _container("[", "]"),
+    tuple: _container("(", ")"),
+    dict: _container("{", "}"),
+    set: _container("{", "}", "set()"),
+    frozenset: _container("frozenset({", "})", "frozenset()"),
     range: _range,
     slice: _slice,
     type: lambda _s, v, _d: f"<class {class_name(v)!r}>",
@@ -402,8 +379,7 @@ def _named_tuple(showing: _Showing, value: tuple[object, ...], depth: int) -> st
         return f"({inner})"
     pairs = zip(names, tuple.__iter__(value), strict=False)
     shown = [f"{plain(name, '?')}={showing.under(name, item, depth - 1)}" for name, item in islice(pairs, ITEMS)]
-    more = tuple.__len__(value) - len(shown)
-    return f"({', '.join(shown)}{f', … {more:,} more' if more > 0 else ''})"
+    return f"({showing.listed(shown, len(names))})"
 
 
 _BASES: tuple[tuple[type, Callable[[_Showing, Any, int], str]], ...] = (

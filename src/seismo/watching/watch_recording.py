@@ -103,12 +103,8 @@ class File:
 
     def forked(self) -> None:
         """Release the file in a forked child, because it belongs to the parent."""
-        output, self._output = self._output, None
-        if output is not None:
-            output.close()
-        if _open:
-            _open.clear()
-            _core.keep(None)
+        _open.clear()
+        self.close()
 
     def close(self) -> None:
         """Stop updating the file."""
