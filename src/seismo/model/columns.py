@@ -114,15 +114,19 @@ def empty(kind: str) -> Columns:
     return columns_of(kind, ())
 
 
-def take(column: memoryview, rows: memoryview) -> memoryview:
-    """Return the values of a column at these rows."""
-    return memoryview(_core.take({"values": column, "rows": rows}, column.format))
-
-
 def taken(table: Columns, rows: Sequence[int]) -> Columns:
     """Return the given rows of a table, with new ids."""
     places = ints(rows)
-    return {**{name: take(column, places) for name, column in table.items()}, "id": ints(range(len(rows)))}
+    found = {name: _core.take({"values": column, "rows": places}, column.format) for name, column in table.items()}
+    return {**{name: memoryview(column) for name, column in found.items()}, "id": ints(range(len(rows)))}
+
+
+def new_numbers(rows: Iterable[int], size: int) -> array.array[int]:
+    """Return the new number of each of `size` rows, of which `rows` are kept in this order, or -1 if it is left out."""
+    numbers = array.array("q", [-1]) * size
+    for number, row in enumerate(rows):
+        numbers[row] = number
+    return numbers
 
 
 def translated(table: Columns, **maps: Mapping[int, int] | Sequence[int]) -> Columns:
@@ -153,9 +157,7 @@ def with_rows(tables: Tables, chosen: Mapping[str, Sequence[int]]) -> Tables:
         if not maps and rows == list(range(size)):
             result[kind] = {**table, "id": ints(range(size))}
             continue
-        numbers[kind] = array.array("q", [-1]) * size
-        for number, row in enumerate(rows):
-            numbers[kind][row] = number
+        numbers[kind] = new_numbers(rows, size)
         trees = {"parent": numbers[kind]} if "parent" in references else {}
         result[kind] = translated(taken(table, rows), **maps, **trees)
     return result

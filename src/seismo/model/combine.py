@@ -31,6 +31,7 @@ from seismo.model.columns import (
     less,
     named_rows,
     names_of,
+    new_numbers,
     rows_of,
     taken,
     with_rows,
@@ -150,10 +151,7 @@ class MergedFunctions:
     def ordered(self) -> tuple[list[dict[str, Any]], array.array[int]]:
         """Return the functions sorted by their keys, and the final id of each provisional number."""
         numbers = [self._numbers[key] for key in sorted(self._numbers)]
-        order = array.array("i", bytes(4 * len(numbers)))
-        for place, number in enumerate(numbers):
-            order[number] = place
-        return [self._rows[number] for number in numbers], order
+        return [self._rows[number] for number in numbers], new_numbers(numbers, len(numbers))
 
 
 _Rows = list[dict[str, Any]]
@@ -233,9 +231,7 @@ def _merge_nodes(
                 column.frombytes(nodes[name].cast("B"))
     of = joined["thread"]
     rows = sorted(range(len(of)), key=of.__getitem__)  # stable, so parents stay before children
-    new_ids = array.array("q", bytes(8 * len(rows)))
-    for new, row in enumerate(rows):
-        new_ids[row] = new
+    new_ids = new_numbers(rows, len(rows))
     ends = [0, *accumulate(len(part._raw["nodes"]["id"]) for part in parts)]
     maps: list[Sequence[int]] = [new_ids[start:end] for start, end in pairwise(ends)]
     nodes = {name: memoryview(column) for name, column in joined.items()}

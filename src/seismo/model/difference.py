@@ -270,23 +270,12 @@ def _difference(old: list[_Sums], new: list[_Sums], bound: set[FunctionKey | Lin
     for key, (before, after) in pairs.items():
         olds, news = ([sums.get(key, _NOTHING) for sums in side] for side in (old, new))
         error = error_of_change(before, after, len(asked), by)
-        rows.append(
-            DiffRow(
-                key,
-                min(one.calls for one in olds),
-                min(one.calls for one in news),
-                before.mean,
-                after.mean,
-                error,
-                sum(one.total for one in olds) / len(old),
-                sum(one.total for one in news) / len(new),
-                key in worth and abs(after.mean - before.mean) > error,
-                max(one.calls for one in olds),
-                max(one.calls for one in news),
-                next((one.line for one in (*reversed(news), *reversed(olds)) if one.line), 0),
-                key in bound,
-            )
-        )
+        significant = key in worth and abs(after.mean - before.mean) > error
+        totals = (sum(one.total for one in side) / len(side) for side in (olds, news))
+        fewest, most = ([choose(one.calls for one in side) for side in (olds, news)] for choose in (min, max))
+        line = next((one.line for one in (*reversed(news), *reversed(olds)) if one.line), 0)
+        own = before.mean, after.mean, error
+        rows.append(DiffRow._make((key, *fewest, *own, *totals, significant, *most, line, key in bound)))
     rows.sort(key=lambda row: (not row.significant, -abs(row.own_change), row.key))
     return Difference(rows, whole, paces)
 

@@ -12,35 +12,11 @@ from typing import TYPE_CHECKING, Any, Generic
 from seismo import _core
 from seismo import recording_kinds as kinds
 from seismo.errors import RecordingError
+from seismo.model import table as rows
 from seismo.model.columns import SCHEMA, Columns, Tables, floats, ints, taken
 from seismo.model.enums import LOWER_BOUND
-from seismo.model.objects.rows import (
-    HolderRow,
-    LifetimeRow,
-    MarkRow,
-    ObjectRow,
-    ObjectSpanRow,
-    ObjectSurvivorRow,
-    ObjectTimeRow,
-    TypeRow,
-)
-from seismo.model.table import (
-    ArcRow,
-    BranchRow,
-    ContextRow,
-    FunctionRow,
-    InstructionRow,
-    LineRow,
-    LossRow,
-    NodeRow,
-    ProcessRow,
-    Row,
-    SourceRow,
-    StringColumn,
-    Strings,
-    Table,
-    ThreadRow,
-)
+from seismo.model.objects import rows as object_rows
+from seismo.model.table import Row, StringColumn, Strings, Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -253,10 +229,12 @@ class Recording:
         return parts or [self.meta]
 
     @property
-    def timed_rows(self) -> Table[LineRow] | Table[FunctionRow]:
+    def timed_rows(self) -> Table[rows.LineRow] | Table[rows.FunctionRow]:
         """The rows that have times: lines if lines were timed, else functions."""
-        rows: Table[LineRow] | Table[FunctionRow] = getattr(self, kinds.entry(self.kind).times or "functions")
-        return rows
+        timed: Table[rows.LineRow] | Table[rows.FunctionRow] = getattr(
+            self, kinds.entry(self.kind).times or "functions"
+        )
+        return timed
 
     # ---- tables ----
 
@@ -278,7 +256,7 @@ class Recording:
         return estimated(self._raw, self.times)
 
     @functools.cached_property
-    def functions(self) -> Table[FunctionRow]:
+    def functions(self) -> Table[rows.FunctionRow]:
         """The functions, with the sums over their nodes."""
         raw, estimated = self._table("functions"), self._estimated
         count = len(raw["id"])
@@ -289,14 +267,14 @@ class Recording:
         columns |= self._own_parts("functions", columns)
         columns["own_error_ns"] = estimated["function_own_error_ns"]
         columns["lower_bound"] = ints(flag & LOWER_BOUND for flag in flags)
-        return Table(FunctionRow, _pick(FunctionRow, raw, columns), count)
+        return Table(rows.FunctionRow, _pick(rows.FunctionRow, raw, columns), count)
 
     @functools.cached_property
-    def tree(self) -> Table[NodeRow]:
+    def tree(self) -> Table[rows.NodeRow]:
         """The call tree: a row for each distinct path on each thread, parents before children."""
         raw = self._table("nodes")
         columns = {**raw, **self._estimated}
-        return Table(NodeRow, _pick(NodeRow, columns, self._own_parts("tree", columns)), len(raw["id"]))
+        return Table(rows.NodeRow, _pick(rows.NodeRow, columns, self._own_parts("tree", columns)), len(raw["id"]))
 
     def _own_parts(self, table: str, columns: Mapping[str, Any]) -> dict[str, Any]:
         """Return the columns own_running_ns and own_waiting_ns of the table, given the columns that it has anyway."""
@@ -327,9 +305,9 @@ class Recording:
         """
         return self._estimated["total_square"], self._estimated["total_distortion"]
 
-    threads = _TableOf(ThreadRow, "The threads of the recording.")
-    processes = _TableOf(ProcessRow, "The processes; more than one after a merge.")
-    losses = _TableOf(LossRow, "The events and data dropped, capped, missed or repaired while recording.")
+    threads = _TableOf(rows.ThreadRow, "The threads of the recording.")
+    processes = _TableOf(rows.ProcessRow, "The processes; more than one after a merge.")
+    losses = _TableOf(rows.LossRow, "The events and data dropped, capped, missed or repaired while recording.")
 
     @property
     def thread_labels(self) -> list[dict[str, str]]:
@@ -347,34 +325,36 @@ class Recording:
     # ---- tables of coverage and line times ----
 
     @functools.cached_property
-    def lines(self) -> Table[LineRow]:
+    def lines(self) -> Table[rows.LineRow]:
         """The executed lines by function, with their times if they were measured."""
         from seismo.model.lines.times import estimated
 
         raw = self._table("lines")
         columns = {**raw, **estimated(self._raw, self.times)}
-        return Table(LineRow, _pick(LineRow, columns, self._own_parts("lines", columns)), len(raw["id"]))
+        return Table(rows.LineRow, _pick(rows.LineRow, columns, self._own_parts("lines", columns)), len(raw["id"]))
 
-    arcs = _TableOf(ArcRow, "The arcs taken from lines that have several successors.")
-    branches = _TableOf(BranchRow, "The conditional jumps, with the number of times each direction was taken.")
-    contexts = _TableOf(ContextRow, "The contexts that the program named, mostly tests.")
-    instructions = _TableOf(InstructionRow, "Single instructions with their execution counts.")
-    sources = _TableOf(SourceRow, "The source files of functions, as they were when the recording ended.")
+    arcs = _TableOf(rows.ArcRow, "The arcs taken from lines that have several successors.")
+    branches = _TableOf(rows.BranchRow, "The conditional jumps, with the number of times each direction was taken.")
+    contexts = _TableOf(rows.ContextRow, "The contexts that the program named, mostly tests.")
+    instructions = _TableOf(rows.InstructionRow, "Single instructions with their execution counts.")
+    sources = _TableOf(rows.SourceRow, "The source files of functions, as they were when the recording ended.")
     # ---- tables of object lifetimes ----
-    types = _TableOf(TypeRow, "The types whose objects were born or died, with the counts of all their objects.")
+    types = _TableOf(object_rows.TypeRow, "The types whose objects were born or died, with the counts of all of them.")
     objects = _TableOf(
-        ObjectRow, "The objects by type, creating line and call path; seismo.model.objects.groups sums them."
+        object_rows.ObjectRow, "The objects by type, creating line and call path; see seismo.model.objects.groups."
     )
-    lifetimes = _TableOf(LifetimeRow, "The lifetimes of the objects of each row of `objects`, as a histogram.")
-    object_times = _TableOf(ObjectTimeRow, "The objects born and died over time, cumulative since the start.")
+    lifetimes = _TableOf(object_rows.LifetimeRow, "The lifetimes of objects of each row of `objects`, as a histogram.")
+    object_times = _TableOf(
+        object_rows.ObjectTimeRow, "The objects born and died over time, cumulative since the start."
+    )
     object_spans = _TableOf(
-        ObjectSpanRow, "The watched calls, with the number of objects born in each and their fates."
+        object_rows.ObjectSpanRow, "The watched calls, with the number of objects born in each and their fates."
     )
     object_survivors = _TableOf(
-        ObjectSurvivorRow, "The objects that were born in a span and alive at the end of the recording."
+        object_rows.ObjectSurvivorRow, "The objects that were born in a span and alive at the end of the recording."
     )
-    holders = _TableOf(HolderRow, "The holders of survivors; a holder comes after the object it holds.")
-    marks = _TableOf(MarkRow, "The moments that the program named.")
+    holders = _TableOf(object_rows.HolderRow, "The holders of survivors; a holder comes after the object it holds.")
+    marks = _TableOf(object_rows.MarkRow, "The moments that the program named.")
 
     def context_rows(self) -> Iterator[tuple[int, int, int]]:
         """Yield (context, kind, row) for each row of lines (kind 0) and arcs (kind 1) that ran in a context."""

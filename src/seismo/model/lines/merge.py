@@ -21,6 +21,7 @@ from seismo.model.columns import (
     less,
     merged_rows,
     names_of,
+    new_numbers,
     rows_of,
     taken,
 )
@@ -68,12 +69,10 @@ def context_rows(recording: Recording) -> Iterator[tuple[int, int, int]]:
             yield context, kind, base + bit
 
 
-def moved_blocks(
-    recording: Recording, maps: Sequence[Sequence[int | None]]
-) -> Iterator[tuple[int, int, tuple[int, int]]]:
+def moved_blocks(recording: Recording, maps: Sequence[Sequence[int]]) -> Iterator[tuple[int, int, tuple[int, int]]]:
     """Yield (context, bits, (kind, group of 64 rows)): the bit set of rows that ran, in another table's numbering.
 
-    `maps` gives each row of lines and of arcs its number in that table, or None. A block may come in several pieces.
+    `maps` gives each row of lines and of arcs its number in that table, or -1. A block may come in several pieces.
     Neighbours mostly stay neighbours, so rows are moved by the run and not one by one.
     """
     runs_of: dict[tuple[int, int], list[tuple[int, int, int, int]]] = {}
@@ -91,13 +90,13 @@ def moved_blocks(
                 yield context, moved >> 64, (kind, word + 1)
 
 
-def _runs(rows: Sequence[int | None]) -> list[tuple[int, int, int, int]]:
+def _runs(rows: Sequence[int]) -> list[tuple[int, int, int, int]]:
     """Return (mask, first bit, new group of 64 rows, bit in it) for each run of rows consecutive in both tables."""
     runs: list[tuple[int, int, int, int]] = []
-    last = None
+    last = -1
     for bit, row in enumerate(rows):
-        if row is not None:
-            if last is not None and row == last + 1:
+        if row >= 0:
+            if last >= 0 and row == last + 1:
                 mask, first, word, place = runs[-1]
                 runs[-1] = (mask | 1 << bit, first, word, place)
             else:
@@ -115,10 +114,10 @@ def _merged_contexts(
         for context, bits, place in moved_blocks(part, (row_maps["lines"][index], row_maps["arcs"][index])):
             key = (contexts[context], place)
             blocks[key] = blocks.get(key, 0) | bits
-    return _columns_of_blocks(blocks)
+    return columns_of_blocks(blocks)
 
 
-def _columns_of_blocks(blocks: dict[tuple[int, tuple[int, int]], int]) -> Columns:
+def columns_of_blocks(blocks: dict[tuple[int, tuple[int, int]], int]) -> Columns:
     """Return the table context_hits of blocks: bit sets by (context, (kind, group of 64 rows))."""
     rows = [(context, *block(place, bits)) for (context, place), bits in sorted(blocks.items())]
     return columns_of("context_hits", rows)
@@ -141,13 +140,10 @@ def within(recording: Recording, contexts: set[int]) -> Tables:
         if context in contexts:
             ran[place] = ran.get(place, 0) | bits
     tables: Tables = {"branches": empty("branches")}
-    new_rows: list[list[int | None]] = []
+    new_rows: list[Sequence[int]] = []
     for kind, name in enumerate(("lines", "arcs")):
         kept = [row for row in same[kind] if ran.get((kind, row >> 6), 0) >> (row & 63) & 1]
-        numbers: list[int | None] = [None] * len(same[kind])
-        for number, row in enumerate(kept):
-            numbers[row] = number
-        new_rows.append(numbers)
+        new_rows.append(new_numbers(kept, len(same[kind])))
         tables[name] = taken(recording._raw[name], kept)
         tables[name]["flags"] = ints(flags | RAN_ONLY for flags in tables[name]["flags"].tolist())
     kept = sorted(contexts)
@@ -158,7 +154,7 @@ def within(recording: Recording, contexts: set[int]) -> Tables:
         if context in contexts:
             key = (new_names[context], place)
             blocks[key] = blocks.get(key, 0) | bits
-    tables["context_hits"] = _columns_of_blocks(blocks)
+    tables["context_hits"] = columns_of_blocks(blocks)
     return tables
 
 

@@ -70,16 +70,12 @@ class Contexts:
         for table, rows in zip(_NAMES, self._rows, strict=True):
             of, *rest = (part._raw[table][name].tolist() for name in PLACES[table])
             maps.append([rows[key] for key in zip(map(functions.__getitem__, of), *rest, strict=True)])
-        found: dict[int, _Blocks] = {}
+        names = [name for (name,) in rows_of(part, "contexts")]
+        found: dict[str, _Blocks] = {name: {} for name in names}
         for context, bits, place in moved_blocks(part, maps):
-            blocks = found.setdefault(context, {})
+            blocks = found[names[context]]
             blocks[place] = blocks.get(place, 0) | bits
-        of_names: dict[str, _Blocks] = {}
-        for context, (name,) in enumerate(rows_of(part, "contexts")):
-            have = of_names.setdefault(name, {})
-            for key, bits in found.get(context, {}).items():
-                have[key] = have.get(key, 0) | bits
-        return iter(of_names.items())
+        return iter(found.items())
 
     def _unite(self, number: int, blocks: _Blocks) -> None:
         kinds, bases, masks = self._shared.get(number, ((), (), ()))

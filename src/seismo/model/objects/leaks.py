@@ -71,7 +71,7 @@ class Leak:
 
 @dataclass(frozen=True, slots=True)
 class Spans:
-    """All watched calls of a function. `escaping`: born in a call and alive when it ended.
+    """All watched calls of a function.
 
     `function` is -1 if unknown; `running` counts calls that had not ended.
     """
@@ -123,8 +123,7 @@ class _Calls:
         self.total = sum(row.calls for row in rows)
         ordered = sorted(rows, key=lambda row: (row.first, row.start_ns, row.process))
         ends = list(accumulate(row.calls for row in ordered))
-        parts = min(PARTS, self.total)
-        self.parts = max(1, parts)
+        self.parts = max(1, min(PARTS, self.total))
         # The tenth that contains the middle of each row
         self.part_of = {
             row.id: min(self.parts - 1, (2 * end - row.calls) * self.parts // (2 * self.total)) if self.total else 0

@@ -199,17 +199,9 @@ class Calls:
             for process in raw["threads"]["process"].tolist()
         ]
         columns = {
-            "data": self._pieces.data,
-            "places": self._pieces.places,
-            "heads": self._pieces.heads,
-            "levels": self._pieces.levels,
-            "longest": self._pieces.longest,
-            "parent": nodes["parent"],
-            "thread": nodes["thread"],
-            "function": nodes["function"],
+            **{name: getattr(self._pieces, name) for name in ("data", "places", "heads", "levels", "longest")},
+            **{name: nodes[name] for name in ("parent", "thread", "function", "calls", "resumes")},
             "own_ns": recording.timed("wall").tree["own_ns"],  # a trace has one kind of times only
-            "calls": nodes["calls"],
-            "resumes": nodes["resumes"],
             "origin": memoryview(array.array("q", origin)),
             "end": memoryview(array.array("q", self._ends)),
         }

@@ -8,6 +8,7 @@ they are computed here, because the end of a complete file promises them.
 from __future__ import annotations
 
 from bisect import bisect_right
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from seismo.model.recording import Recording
@@ -32,6 +33,8 @@ def copied(recording: Recording, threads: Mapping[int, int] | None = None) -> It
     pieces = recording._journal
     if pieces is None:
         return
+    if threads is None:
+        threads = {row: row for row in range(len(recording._raw["threads"]["id"]))}
     for payload in pieces.payloads():
         yield from _renamed(PIECE, payload, threads)
     sheets, longest = list(pieces.payloads(SHEET)), list(pieces.payloads(LONGEST))
@@ -43,16 +46,13 @@ def copied(recording: Recording, threads: Mapping[int, int] | None = None) -> It
         for made in _zoom_sheets(recording, whole):
             yield from _renamed(SHEET, memoryview(made), threads)
     calls = _numbers(longest) if complete else _longest_of(recording)
-    known = b"".join(_call(call, threads) for call in calls if threads is None or call[0] in threads)
+    known = [(threads[thread], *rest) for thread, *rest in calls if thread in threads]
     if known:
-        yield LONGEST, known
+        yield LONGEST, b"".join(map(uvarint, chain.from_iterable(known)))
 
 
-def _renamed(kind: str, payload: memoryview, threads: Mapping[int, int] | None) -> Iterator[tuple[str, bytes]]:
+def _renamed(kind: str, payload: memoryview, threads: Mapping[int, int]) -> Iterator[tuple[str, bytes]]:
     """Yield the chunk with the new number of its thread, or nothing if its thread has none or is malformed."""
-    if threads is None:
-        yield kind, bytes(payload)
-        return
     try:
         thread, at = take_uvarint(payload, 0)
     except IndexError:
@@ -74,11 +74,6 @@ def _numbers(longest: Iterable[memoryview]) -> Iterator[list[int]]:
                 yield call
         except IndexError:
             continue
-
-
-def _call(call: list[int], threads: Mapping[int, int] | None) -> bytes:
-    thread, *rest = call
-    return b"".join(map(uvarint, [thread if threads is None else threads[thread], *rest]))
 
 
 def _zoom_sheets(recording: Recording, whole: bool) -> list[bytes]:

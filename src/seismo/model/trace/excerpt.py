@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from seismo import _core, progress
 from seismo.errors import UsageError
-from seismo.model.columns import empty, floats, ints, taken, with_rows, zeros
+from seismo.model.columns import empty, floats, ints, new_numbers, taken, with_rows, zeros
 from seismo.model.combine import with_losses
 from seismo.model.enums import AT_END, BEFORE_START, FOLDED, LOWER_BOUND
 from seismo.model.recording import FOREVER, Recording, read
@@ -23,7 +23,7 @@ from seismo.model.save import write_file, write_recording, write_tables
 from seismo.model.trace.call_filter import call_filter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
     from seismo.expression import Expression
     from seismo.model.columns import Columns
@@ -148,8 +148,8 @@ def _plan(
     of_processes = raw["threads"]["process"].tolist()
     processes = sorted({of_processes[row] for row in threads})
     functions = sorted({raw["nodes"]["function"][node] for node in kept})
-    new_threads = _numbers(threads, len(of_processes))
-    new_nodes = _numbers(kept, len(parents))
+    new_threads = new_numbers(threads, len(of_processes))
+    new_nodes = new_numbers(kept, len(parents))
     chosen = {"processes": processes, "threads": threads, "functions": functions, "nodes": kept}
     used = (*chosen, "sources")
     tables = {kind: table if kind in used else empty(kind) for kind, table in raw.items()}
@@ -175,14 +175,6 @@ def _ran(recording: Recording, thread: int, first: int, last: int) -> bool:
     calls, threads = recording.calls, recording._raw["threads"]
     start, end = threads["start_ns"][thread] - calls.start_ns, calls._ends[thread]
     return start < last and (end < 0 or end >= first)
-
-
-def _numbers(kept: Iterable[int], size: int) -> array.array[int]:
-    """Return the new number of each row, or -1 if it is left out."""
-    numbers = array.array("q", [-1]) * size
-    for new, row in enumerate(kept):
-        numbers[row] = new
-    return numbers
 
 
 def _end_processes(table: Columns, end: int) -> None:
