@@ -7,7 +7,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from exceptions import EXCEPTIONS
 from outcomes import outcomes_of
 from paths import DOCS
 from recorded import sources
@@ -20,7 +19,23 @@ RECORDERS = ("profilefunc", "evalframe") if "evalframe" in sources() else ("moni
 MODES = ["hooks", *(f"hooks+{source}" for source in RECORDERS)]
 if "profilefunc" in RECORDERS:  # which shares the slots that the interpreter's own functions use
     MODES.append("own+profilefunc")
-VERSION = sys.version_info[:3]
+VERSIONS = {"all", "{}.{}.{}".format(*sys.version_info), "{}.{}".format(*sys.version_info)}
+_REENTRANCY = (
+    "expects an error from sys.{} while it releases the previous function; "
+    "seismo simply sets the function, as 3.12 does"
+)
+_HOOKS = "hooks, hooks+profilefunc, hooks+evalframe"
+# Tests that do not pass: their names, versions of Python or "all", modes, and reasons. One that passes after all fails
+# the test below, so this table cannot grow old. docs/hooks.md has it under Conformance.
+EXCEPTIONS = [
+    (
+        "test_sys_setprofile.TestEdgeCases.test_reentrancy",
+        "3.11",
+        f"{_HOOKS}, own+profilefunc",
+        _REENTRANCY.format("setprofile"),
+    ),
+    ("test_sys_settrace.TestEdgeCases.test_reentrancy", "3.11", _HOOKS, _REENTRANCY.format("settrace")),
+]
 
 
 def outcomes(file: str, mode: str) -> dict[str, tuple[str, str]]:
@@ -38,7 +53,11 @@ def failures(found: dict[str, tuple[str, str]]) -> dict[str, str]:
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("file", FILES)
 def test_passes(file, mode):
-    excused = {row.test for row in EXCEPTIONS if row.test.startswith(f"{file}.") and row.holds(VERSION, mode)}
+    excused = {
+        test
+        for test, versions, modes, _ in EXCEPTIONS
+        if test.startswith(f"{file}.") and VERSIONS & {*versions.split(", ")} and mode in modes.split(", ")
+    }
     failed = failures(outcomes(file, mode))
     unexpected = failed.keys() - excused
     if unexpected and mode.startswith("hooks"):  # what the interpreter's own functions fail as well is none of ours
@@ -56,5 +75,5 @@ def test_every_exception_is_documented():
     page = (DOCS / "hooks.md").read_text()
     section = page.partition("\n### Conformance\n")[2].partition("\n##")[0]
     rows = re.findall(r"^\| `(test_[^`]+)` \| ([^|]*) \| ([^|]*) \| ([^|]*) \|$", section, re.MULTILINE)
-    assert rows == [(row.test, row.versions, row.modes, row.reason) for row in EXCEPTIONS]
     assert section
+    assert rows == EXCEPTIONS

@@ -1,6 +1,5 @@
 """Objects made and destroyed, told to any number of Python callbacks in batches."""
 
-import collections
 import ctypes
 import gc
 import re
@@ -475,17 +474,3 @@ def test_memory_that_runs_out_is_an_error():
         finally:
             _core._fail_allocation(0)
     assert failed == 4
-
-
-@traces
-def test_what_is_alive_is_a_counter_away():
-    alive = collections.Counter()
-
-    def seen(batch):
-        for type_, count, _, event in batch:
-            alive[type_] += count if event == "create" else -count
-
-    with set_ref_tracer(seen):
-        things = [Thing() for _ in range(10)]
-        del things[5:]
-    assert alive[Thing] == 5

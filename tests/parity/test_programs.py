@@ -1,49 +1,51 @@
-"""Every source counts the same: each program's tree, on each source, with all, none and the telling C functions."""
+"""Every source counts the same: each program's tree, on each source, with all, none and the telling C functions.
+
+A trace counts what a profile counts, and its journal says the same as its tree.
+"""
 
 import sys
 
 import pytest
-from program import SOURCES, WAYS, accept_lower_bounds, compared, load, record
+from journals import recorded, sums
+from program import SOURCES, TRACING, WAYS, accept_lower_bounds, compared, load, record
 from recorded import LOWER_BOUND, Image, shown
 
 from seismo import _core
 
 PROGRAMS = load()
+KINDS = {  # the options of a recording, and the sources and C functions with which it can be made
+    "times": ({}, WAYS),
+    "counts": ({"timing": "none"}, [way for way in WAYS if way[1] != "all"]),
+    "trace": ({"journal": True}, [way for way in WAYS if way[0] in TRACING]),
+}
 
 
 def leaf():
     pass
 
 
-@pytest.mark.parametrize(("source", "c_functions"), WAYS)
+@pytest.mark.parametrize(("kind", "source", "c_functions"), [(kind, *way) for kind in KINDS for way in KINDS[kind][1]])
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name.replace(" ", "-"))
-def test_tree(program, source, c_functions):
-    recording = record(program, source, c_functions)
+def test_tree(program, kind, source, c_functions, tmp_path):
+    path = tmp_path / "trace.seismo" if kind == "trace" else None
+    recording = record(program, source, c_functions, path, **KINDS[kind][0])
     assert recording.problems == []
     assert _core.check()
     assert sys.getprofile() is None
     forests = recording.forests()
     assert recording.doubled == []
-    expected, recorded = compared(program.expected(source), c_functions), compared(forests["MainThread"], c_functions)
+    if kind == "counts" and c_functions == "auto":
+        c_functions = "all"  # where no clock is read, no C function ever proves to be trivial
+    expected, tree = compared(program.expected(source), c_functions), compared(forests["MainThread"], c_functions)
     if c_functions == "auto":
-        accept_lower_bounds(expected, recorded)
-    assert shown(recorded) == shown(expected)
+        accept_lower_bounds(expected, tree)
+    assert shown(tree) == shown(expected)
+    nodes = (node for root in forests["MainThread"] for node in root.walk())
+    assert kind != "counts" or not any(node.flags & LOWER_BOUND for node in nodes)
     if not program.may_repair(source) and source != "evalframe":  # frames of other threads end without an event
         assert recording.losses.get("repaired", 0) == 0
-
-
-@pytest.mark.parametrize(("source", "c_functions"), [way for way in WAYS if way[1] != "all"])
-@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name.replace(" ", "-"))
-def test_tree_without_times(program, source, c_functions):
-    """The same counts where no clock is read, of C functions all of them: nothing ever proves to be trivial."""
-    recording = record(program, source, c_functions, timing="none")
-    assert recording.problems == []
-    assert _core.check()
-    forests = recording.forests()
-    counted = "none" if c_functions == "none" else "all"
-    assert shown(compared(forests["MainThread"], counted)) == shown(compared(program.expected(source), counted))
-    nodes = (node for root in forests["MainThread"] for node in root.walk())
-    assert not any(node.flags & LOWER_BOUND for node in nodes)
+    if kind == "trace":
+        assert sums(recording.data) == recorded(recording.nodes)
 
 
 @pytest.mark.parametrize("source", SOURCES)

@@ -3,7 +3,6 @@ and programs that change the stack behind its back."""
 
 import gc
 import sys
-import threading
 
 import extensions
 import pytest
@@ -306,40 +305,6 @@ def test_others_evaluate_the_frames(c_functions, tmp_path):
 
     both(main, c_functions)
     assert image().calls()["leaf"] == 4 + 8
-
-
-@BOTH
-def test_threads_of_many_depths(c_functions):
-    """Each thread has a stack of its own; those that wait are where they wait, whoever saves."""
-
-    def down(n, ready, go):
-        if n:
-            return down(n - 1, ready, go)
-        ready.release()
-        go.wait()
-        leaf()
-        return None
-
-    ready, go = threading.Semaphore(0), threading.Event()
-    _core.start(source="starts", c_functions=c_functions, timing="none", running=False)
-    try:
-        threads = [threading.Thread(target=down, args=(n, ready, go), name=f"deep {n}") for n in range(0, 40, 10)]
-        for thread in threads:
-            thread.start()
-        for _ in threads:
-            ready.acquire()
-        assert _core.check()
-        _core.snapshot()
-        go.set()
-        for thread in threads:
-            thread.join()
-    finally:
-        _core.stop()
-    recorded = image()
-    name = "test_threads_of_many_depths.<locals>.down"
-    assert recorded.calls()[name] == 1 + 11 + 21 + 31
-    assert recorded.calls()["leaf"] == 4
-    assert recorded.losses.get("repaired", 0) == 0
 
 
 def test_past_the_limit_of_paths():
