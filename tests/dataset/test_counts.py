@@ -1,7 +1,6 @@
 """The sum of a dataset has exactly the counts of a merge of the same recordings."""
 
 import pytest
-from objects_made import drawn
 
 from seismo.model import Builder, merge, read
 
@@ -90,14 +89,6 @@ def test_errors_of_chance_add_up_as_squares_and_shared_ones_as_they_are(tmp_path
     assert many.functions["own_error_ns"][0] == pytest.approx(
         ((4 * chance) ** 2 + (16 * common) ** 2) ** 0.5, rel=0.035
     )
-
-
-def test_births_are_those_of_a_merge_of_combined_trees(tmp_path):
-    parts = [drawn(seed, pid=seed) for seed in range(5)]
-    found = summed(tmp_path, parts)
-    whole = merge(parts).combined()
-    assert found.kind == "lifetimes"
-    assert sorted(row[2:] for row in found.lifetimes) == sorted(row[2:] for row in whole.lifetimes)
 
 
 def test_threads_of_processes_in_any_order_and_processes_without_any(tmp_path):

@@ -40,17 +40,8 @@ def calls(make, folder, without):
     return sum(sum(make(seed, paths=300).functions["calls"]) for seed in range(3)) - sum(calls)
 
 
-def test_a_file_that_is_cut_short(make, folder):
-    one = recording_with_most(folder)
-    rest = calls(make, folder, one)
-    path = one / "calls_by_path.parquet"
-    path.write_bytes(path.read_bytes()[:-100])
-    assert left(folder, "calls_by_path.parquet is cut short") == rest
-
-
-def damaged(folder, column, offset):
-    """Overwrite bytes of a column of a file of calls, from `offset` on. Return the recording's folder."""
-    one = recording_with_most(folder)
+def overwritten(one, column, offset):
+    """Overwrite bytes of a column of the recording's calls, from `offset` on."""
     path = one / "calls_by_path.parquet"
     group = parquet.read_metadata(path).row_group(0)
     (start,) = [
@@ -59,43 +50,51 @@ def damaged(folder, column, offset):
     data = bytearray(path.read_bytes())
     data[start + offset : start + offset + 50] = b"\xff" * 50
     path.write_bytes(data)
-    return one
 
 
-def test_a_file_that_is_damaged_inside(make, folder):
-    rest = calls(make, folder, damaged(folder, "calls", 0))
-    assert left(folder, "calls_by_path.parquet is damaged") == rest
+def cut_short(one):
+    path = one / "calls_by_path.parquet"
+    path.write_bytes(path.read_bytes()[:-100])
+
+
+def of_other_columns(one):
+    parquet.write_table(pa.table({"x": [1]}), one / "calls_by_path.parquet")
+
+
+def of_a_later_schema(one):
+    table = parquet.read_table(one / "recordings.parquet")
+    later = table.set_column(1, table.schema.field(1), pa.array([7], pa.int32()))
+    parquet.write_table(later, one / "recordings.parquet")
+
+
+@pytest.mark.parametrize(
+    ("spoil", "problem"),
+    [
+        (cut_short, "calls_by_path.parquet is cut short"),
+        (lambda one: overwritten(one, "calls", 0), "calls_by_path.parquet is damaged"),
+        (
+            lambda one: parquet.write_table(pa.table({"x": [1]}), one / "calls_by_path.parquet"),
+            "lacks the column process",
+        ),
+        (of_a_later_schema, "it has schema 7, and this seismo reads 1"),
+        (lambda one: (one / "recordings.parquet").unlink(), "it has no recordings.parquet"),
+    ],
+)
+def test_a_recording_that_is_spoilt_is_left_out(make, folder, spoil, problem):
+    one = recording_with_most(folder)
+    rest = calls(make, folder, one)
+    spoil(one)
+    assert left(folder, problem) == rest
 
 
 def test_damage_that_changes_numbers_only_is_found_by_the_checksums(make, folder):
-    rest = calls(make, folder, damaged(folder, "own_ns", 1000))
+    one = recording_with_most(folder)
+    rest = calls(make, folder, one)
+    overwritten(one, "own_ns", 1000)
     with Dataset(folder) as dataset:
         assert dataset.verify()
         assert any("calls_by_path.parquet is damaged" in text for text in dataset.problems)
         assert sum(dataset.read().functions["calls"]) == rest
-
-
-def test_a_file_of_other_columns(make, folder):
-    one = recording_with_most(folder)
-    rest = calls(make, folder, one)
-    parquet.write_table(pa.table({"x": [1]}), one / "calls_by_path.parquet")
-    assert left(folder, "lacks the column process") == rest
-
-
-def test_a_recording_of_a_later_schema(make, folder):
-    one = recording_with_most(folder)
-    rest = calls(make, folder, one)
-    table = parquet.read_table(one / "recordings.parquet")
-    later = table.set_column(1, table.schema.field(1), pa.array([7], pa.int32()))
-    parquet.write_table(later, one / "recordings.parquet")
-    assert left(folder, "it has schema 7, and this seismo reads 1") == rest
-
-
-def test_a_recording_that_is_half_copied(make, folder):
-    one = recording_with_most(folder)
-    rest = calls(make, folder, one)
-    (one / "recordings.parquet").unlink()
-    assert left(folder, "it has no recordings.parquet") == rest
 
 
 def test_paths_that_are_gone_are_counted(make, folder):
@@ -135,19 +134,6 @@ def test_what_is_no_dataset(make, tmp_path):
             Dataset(tmp_path / "ds")
         with pytest.raises(RecordingError, match=problem):
             append(tmp_path / "ds", [make(1)])
-
-
-def test_kinds_are_not_mixed_in_a_sum(make, tmp_path):
-    from seismo.model import Builder
-
-    b = Builder()
-    b.line(b.function("m", "f", "m.py", 1), 2)
-    append(tmp_path / "ds", [make(1), b.build({"recorder": "coverage"})])
-    with (
-        Dataset(tmp_path / "ds") as dataset,
-        pytest.raises(RecordingError, match="calls and coverage cannot be merged"),
-    ):
-        dataset.read()
 
 
 def test_recordings_that_cannot_be_read_are_left_out(make, tmp_path):

@@ -1,22 +1,11 @@
 """Births and deaths of objects: grouped, judged, merged, subtracted, combined, compared."""
 
-import itertools
-
 import pytest
 from objects_made import META, drawn, told
 
 from seismo.errors import RecordingError
 from seismo.model import Builder, LifetimeRow, ObjectCounts, TypeRow, diff_objects, merge, read
-from seismo.model.objects.groups import (
-    Lifetimes,
-    bucket_range,
-    by_line,
-    by_path,
-    by_type,
-    by_type_and_line,
-    totals,
-    types_in,
-)
+from seismo.model.objects.groups import by_line, by_path, by_type, by_type_and_line, totals, types_in
 from seismo.model.objects.leaks import leaks, spans
 
 KINDS = ("types", "objects", "lifetimes", "object_times", "object_spans", "object_survivors", "holders", "marks")
@@ -39,34 +28,6 @@ def test_what_is_built_is_read_back():
     assert all(content(again).values())
     assert recording.types.columns == list(TypeRow._fields)
     assert [row.full_name for row in recording.types] == ["app.Session", "dict", "tuple", "float"]
-
-
-def test_a_recording_of_objects_is_known_without_meta_data():
-    b = Builder()
-    b.type("app", "T", born=1)
-    assert b.build().kind == "lifetimes"
-
-
-@pytest.mark.parametrize(
-    ("add", "message"),
-    [
-        (lambda b: b.object(1), "no type 1"),
-        (lambda b: b.object(0, 5), "no function 5"),
-        (lambda b: b.object(0, node=2), "no node 2"),
-        (lambda b: b.lifetime(1, 0, 0, 1), "no object 1"),
-        (lambda b: b.object_span(3), "no function 3"),
-        (lambda b: b.object_survivor(1, 0, 1), "no span 1"),
-        (lambda b: b.object_survivor(0, 1, 1), "no object 1"),
-        (lambda b: b.holder(0, 4), "no parent 4"),
-        (lambda b: b.holder(2), "no object 2"),
-    ],
-)
-def test_a_builder_refuses_what_does_not_exist(add, message):
-    b = Builder()
-    b.object(b.type("app", "T"))
-    b.object_span()
-    with pytest.raises(ValueError, match=message):
-        add(b)
 
 
 # ---- groups ----
@@ -162,11 +123,6 @@ def test_estimates_are_marked():
     assert totals(b.build()).approximate
 
 
-def test_lifetimes_are_ranges():
-    assert Lifetimes((10, 0, 20, 0, 70)).count == 100
-    assert [bucket_range(bucket) for bucket in range(3)] == [(0, 0), (1, 3), (4, 15)]
-
-
 def test_short_lives_are_those_of_few_births_or_of_little_time():
     (line,) = (group for group in by_line(told()) if group.short)
     assert (line.line, line.short) == (33, 300)  # 250 by births, 300 by time
@@ -189,6 +145,7 @@ def test_absurd_numbers_are_grouped():
     b.lifetime(row, 1, most, most)
     b.lifetime(row, 7, 3, 1)
     recording = b.build()
+    assert recording.kind == "lifetimes"  # without metadata
     assert by_type(recording)[0].bytes == most * most + most
     assert by_line(recording)[0].in_ns.count == most
     assert merge([recording, drawn(1), drawn(2, 2)]).types["born"].tolist()[0] == most
@@ -278,10 +235,6 @@ def test_calls_of_several_processes_are_judged_in_each():
     assert leak.parts == (6, *[0] * 9)
 
 
-def test_groups_that_the_caller_has_need_not_be_made_again():
-    assert leaks(told(), by_type_and_line(told())) == leaks(told())
-
-
 def test_spans_sum_up_the_calls_of_a_function():
     b = Builder()
     f, g = b.function("app", "f"), b.function("app", "g")
@@ -304,19 +257,7 @@ def test_spans_sum_up_the_calls_of_a_function():
 # ---- merge ----
 
 
-@pytest.mark.parametrize("seed", range(12))
-def test_merge_is_commutative_and_associative(seed):
-    parts = [drawn(seed * 4 + i, pid=i, paths=bool((seed + i) % 3)) for i in range(4)]
-    whole = merge(parts).to_bytes()
-    for order in itertools.permutations(parts, 4):
-        assert merge(order).to_bytes() == whole
-    a, b, c, d = parts
-    assert a.merge(b).merge(c.merge(d)).to_bytes() == whole
-    assert d.merge(c.merge(b.merge(a))).to_bytes() == whole
-    assert merge([read(whole)]).to_bytes() == whole
-
-
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(3))
 def test_merge_adds_up_what_each_says(seed):
     parts = [drawn(seed * 2 + i, pid=i) for i in range(2)]
     both = merge(parts)
@@ -377,7 +318,7 @@ def test_objects_and_calls_are_not_made_one(make):
 # ---- subtract ----
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(4))
 def test_subtract_leaves_what_happened_in_between(seed):
     earlier, later = drawn(seed), drawn(seed, growth=3)
     between = later.subtract(earlier)
@@ -437,7 +378,7 @@ def test_subtract_refuses_a_stranger():
 # ---- combined ----
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(3))
 def test_combined_keeps_objects_under_their_paths(seed):
     recording = drawn(seed)
     one = recording.combined()

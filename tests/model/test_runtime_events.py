@@ -2,12 +2,12 @@
 
 import io
 import textwrap
-from functools import partial
 
 import children
 import pytest
 
 import seismo
+from seismo.cli.main import main
 from seismo.model import read
 from seismo.report.calls.text import write_trace
 from seismo.report.paper import Paper
@@ -64,17 +64,21 @@ def test_imports_have_the_time_of_the_modules_own_code(traced):
     assert "__main__" not in found
 
 
-def test_a_report_says_so(traced):
+def test_a_report_says_so(traced, capsys):
     recording, _, folder = traced
-    report = partial(children.seismo, "report", "x.seismo", cwd=folder)
-    text = report().stdout
+
+    def report(*words):
+        assert main(["report", str(folder / "x.seismo"), *words]) == 0
+        return capsys.readouterr().out
+
+    text = report()
     assert "Garbage collector" in text
     assert "Longest imports" in text
     pause = recording.calls.pauses[-1]
     around = f"{pause.start_ns}ns"
-    text = report("--around", around).stdout
+    text = report("--around", around)
     assert "garbage collection on " in text
-    text = report("--around", "0s", "--window", "100s").stdout
+    text = report("--around", "0s", "--window", "100s")
     assert "import second: " in text
     assert "thread begins worker" in text
 
@@ -83,7 +87,7 @@ def test_a_report_says_so(traced):
 def test_viewers_get_it_too(traced, suffix, tmp_path):
     _, child, folder = traced
     path = tmp_path / f"x.{suffix}"
-    children.seismo("export", "x.seismo", "-o", path, cwd=folder)
+    assert main(["export", str(folder / "x.seismo"), "-o", str(path)]) == 0
     data = path.read_bytes()
     for words in ("garbage collection", "import second", f"child process {child}"):
         assert words.encode() in data, words
@@ -93,8 +97,7 @@ def test_viewers_get_it_too(traced, suffix, tmp_path):
 def test_a_report_of_a_long_trace_says_so_too(traced, monkeypatch, killed):
     """Without reading the whole of it, and of a program that was killed, whose trace has no end."""
     _, _, folder = traced
-    children.seismo("trace", "-q", "-o", f"{killed}.seismo", "main.py", cwd=folder)
-    data = (folder / f"{killed}.seismo").read_bytes()
+    data = (folder / "x.seismo").read_bytes()
     if killed:
         data = data[: data.rindex(b"END ") - 4]
     long = read(data)

@@ -44,7 +44,6 @@ def watch(folder, *words):
     "case",
     [
         ('call("lib.main:run")', "1 match"),
-        ('call("*:run")', "1 match"),
         ('call("__main__:work")', "1 match"),
         ('call("lib:main.run")', "nothing"),
         # both files have a line 5 that runs
@@ -52,10 +51,8 @@ def watch(folder, *words):
         ('line("lib/main.py", 5)', "1 match"),
         ('line("*/main.py", 5)', "2 matches"),
         ('line("./main.py", 5)', "1 match"),
-        ('line("./lib/main.py", 5)', "1 match"),
         ('line("./*.py", 5)', "2 matches"),
         ('line("./other.py", 5)', "nothing"),
-        ('line("././main.py", 5)', "1 match"),
     ],
 )
 @pytest.mark.parametrize("script", ["main.py", "./main.py"])
@@ -81,19 +78,3 @@ def test_a_name_with_its_module_is_decided_alike_everywhere():
     assert expression.evaluate(facts) is True
     assert expression.evaluate({**facts, "module": "app", "qualname": "core.Store.save"}) is False
     assert parse('c_call("posix:stat")').evaluate({"kind": "c_call", "callee": ("posix", "stat")}) is True
-
-
-@pytest.mark.parametrize(
-    ("expression", "why"),
-    [
-        ('call("nosuch")', "histogram: empty, because nothing matched"),
-        (
-            'line("main.py", 5)',
-            "histogram: empty, because only calls have a duration, and the expression matches no calls",
-        ),
-        ('call("last")', "histogram: empty, because no matched call has ended"),
-    ],
-)
-def test_a_histogram_says_why_it_is_empty(folder, expression, why):
-    (folder / "main.py").write_text(MAIN + "\nimport os\ndef last():\n    os._exit(0)\nlast()\n")
-    assert why in watch(folder, expression, "--histogram", "main.py").splitlines()

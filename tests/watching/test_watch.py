@@ -207,6 +207,17 @@ def test_counting_hands_nothing_to_python():
     assert f"{__name__}.count_down: 10 calls, mean" in "\n".join(w.report())
 
 
+def test_a_histogram_says_why_it_is_empty():
+    for expression, why in (
+        ('call("nosuch")', "nothing matched"),
+        ('line and function("numbers")', "only calls have a duration, and the expression matches no calls"),
+        ('call("numbers")', "no matched call has ended"),
+    ):
+        waiting = numbers()
+        w, _ = watched(expression, next, waiting, action="histogram")
+        assert w.report() == [f"histogram: empty, because {why}"]
+
+
 def test_json_lines():
     _, text = watched('call("check")', check, User("\x1b"), args=True, returns=True, json=True)
     start, end = map(json.loads, text.splitlines())

@@ -96,7 +96,9 @@ def test_objects(tmp_path, engine):
     parts = [drawn(seed, pid=seed) for seed in range(5)]
     append(tmp_path / "ds", parts)
     found, whole = check_equal(tmp_path / "ds", engine, tmp_path), merge(parts).combined()
+    assert found.kind == "lifetimes"
     assert list(found.types) == list(whole.types)
+    assert sorted(row[2:] for row in found.lifetimes) == sorted(row[2:] for row in whole.lifetimes)
     counted = [sorted((*row[1:4], *row[6:]) for row in recording.objects) for recording in (found, whole)]
     assert counted[0] == counted[1]
 
@@ -160,5 +162,7 @@ def test_merge_command(make, seismo, tmp_path, engine):
 
 def test_kinds_are_not_mixed(make, covered, tmp_path, engine):
     append(tmp_path / "ds", [make(1), covered(1)])
-    with Dataset(tmp_path / "ds") as dataset, pytest.raises(RecordingError, match="cannot be merged"):
-        compact(dataset, tmp_path / "sum", engine)
+    with Dataset(tmp_path / "ds") as dataset:
+        for add_up in (lambda: compact(dataset, tmp_path / "sum", engine), dataset.read):
+            with pytest.raises(RecordingError, match="calls and coverage cannot be merged"):
+                add_up()
