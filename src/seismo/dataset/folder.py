@@ -53,10 +53,7 @@ def is_dataset(path: str | os.PathLike[str]) -> bool:
 
 
 class Dataset:
-    """A dataset, read with DuckDB.
-
-    A recording that is damaged, or of a later version, is left out, and `problems` has a sentence on it.
-    """
+    """A dataset, read with DuckDB. Damaged recordings and those of later versions are left out, as `problems` says."""
 
     def __init__(
         self, path: str | os.PathLike[str], *, memory: str = MEMORY, attempts: Literal["last", "all"] = "last"
@@ -284,10 +281,7 @@ class Dataset:
             raise RecordingError("the dataset has no recording that can be read", self.path, why)
 
     def label_values(self, label: str) -> dict[str, list[str]]:
-        """Return the recordings by their value of a label, in the order of their first starts.
-
-        Raise UsageError if no recording has it.
-        """
+        """Return the recordings by their values of a label, oldest first. Raise UsageError if none has the label."""
         label = clean(label)
         starts = dict(self.rows("select recording, min(start_ns) from processes group by recording"))
         found: dict[str, list[str]] = {}

@@ -102,10 +102,7 @@ class Explanation(NamedTuple):
 
 
 def _grouped(by: str, by_name: bool = False) -> str:
-    """Return SQL that defines `grouped` (a row by group and function) and `groups` (a row by group).
-
-    Raise UsageError for a word that is none.
-    """
+    """Return SQL for `grouped` (a row by group and function) and `groups`. Raise UsageError for an unknown `by`."""
     if not (by.startswith(LABEL) and by != LABEL) and by not in BY:
         words = [*BY, f"{LABEL}NAME"]
         raise UsageError(f"--by cannot be {by!a}", hint=did_you_mean(by, words) + f"use one of {', '.join(words)}")

@@ -14,10 +14,7 @@ if TYPE_CHECKING:
 
 
 def by_process(recording: Recording) -> Iterator[tuple[dict[str, Any], Recording]]:
-    """Yield each process's row with decoded strings, and a recording of its threads and nodes alone.
-
-    The row is empty for a recording without a process.
-    """
+    """Yield each process's row (empty for a recording without any), and a recording of its threads and nodes alone."""
     rows = named_rows(recording, "processes")
     if len(rows) <= 1:
         yield rows[0] if rows else {}, recording

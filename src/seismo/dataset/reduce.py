@@ -146,10 +146,7 @@ def merged_meta(entries: Sequence[Entry]) -> tuple[str, dict[str, Any]]:
 
 
 class _Reduction:
-    """The tables of the sum of the recordings that the dataset's views show.
-
-    labels: of threads, if there is one for each host and task.
-    """
+    """The tables of the sum of what the dataset's views show. labels: of threads, if hosts and tasks have their own."""
 
     def __init__(self, dataset: Dataset, by_tasks: bool) -> None:
         self._dataset, self._rows, self._by_tasks = dataset, dataset.rows, by_tasks
@@ -357,10 +354,7 @@ SCHEMA_OF_SUMS = ("calls", "resumes", "exceptions", "awaits", "await_ns", "wait_
 
 
 def reduced(dataset: Dataset, entries: Sequence[Entry], by_tasks: bool) -> Recording:
-    """Return the sum of the recordings that the dataset's views show, which have these entries.
-
-    by_tasks: with a thread of each host and task.
-    """
+    """Return the sum of the recordings in the dataset's views. by_tasks: with a thread of each host and task."""
     _, meta = merged_meta(entries)
     work = _Reduction(dataset, by_tasks)
     tables, errors = work.tables()

@@ -27,11 +27,7 @@ _HEX = {"x": 2, "u": 4, "U": 8}
 
 
 class Token:
-    """A word, string, number or sign.
-
-    text: the source text, or a string's value
-    unit: the letters after a number
-    """
+    """A word, string, number or sign. text: the source text, or a string's value. unit: the letters after a number."""
 
     __slots__ = ("column", "end", "kind", "text", "unit")
 

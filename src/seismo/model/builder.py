@@ -32,10 +32,7 @@ _TEXTS = {kind: frozenset(name for name, code in columns if code == "s") for kin
 
 
 class Builder:
-    """A recording under construction: each method adds one row and returns its id.
-
-    Times are exact: they have no error and no probe cost.
-    """
+    """A recording under construction: each method adds a row and returns its id. All times are exact."""
 
     def __init__(self) -> None:
         self._strings: dict[str, int] = {"": 0}
@@ -45,10 +42,7 @@ class Builder:
         self._functions: dict[tuple[int, str, str, str, int], int] = {}
 
     def _add(self, kind: str, /, **values: Any) -> int:
-        """Add a row and return its id.
-
-        A column without a value is 0. Missing values are filled in when a later row has one, or in build().
-        """
+        """Add a row and return its id. A column without a value is 0, filled in by a later row or by build()."""
         columns, texts = self._rows[kind], _TEXTS[kind]
         ids = columns["id"]
         row = len(ids)
@@ -79,10 +73,7 @@ class Builder:
         return self._add("threads", process=process, name=cut(name), cpu_ns=cpu_ns, **columns)
 
     def function(self, module: str, qualname: str, file: str = "", line: int = 0, kind: int = 0, flags: int = 0) -> int:
-        """Return the id of the function, adding it if it is new.
-
-        `kind` is 0 for Python, 1 for C and 2 for synthetic.
-        """
+        """Return the id of the function, adding it if it is new. `kind` is 0 for Python, 1 for C, 2 for synthetic."""
         module, qualname, file = cut(module), cut(qualname), cut(file)
         key = (kind, module, qualname, file, line)
         known = self._functions.get(key)

@@ -409,10 +409,7 @@ def combined(recording: Recording, threads: Iterable[int] | None = None) -> Reco
 
 
 def _one_thread(source: Recording) -> Tables:
-    """Return the single thread and process of combined trees.
-
-    Probe costs are left out, because the times already exclude them.
-    """
+    """Return the thread and process of combined trees, without probe costs, which their times already exclude."""
     threads, processes = source._raw["threads"], source._raw["processes"]
 
     def reduced(values: memoryview, by: Any) -> int:

@@ -87,10 +87,7 @@ class DiffRow(NamedTuple):
 
     @property
     def calls_change(self) -> int:
-        """The smallest difference in calls between the sides, or 0 if their ranges overlap.
-
-        It is exact unless the calls are a lower bound.
-        """
+        """The smallest difference in calls between the sides, or 0 if their ranges overlap; exact unless `bound`."""
         return sure_change(self.calls_old_range, self.calls_new_range)
 
     @property
@@ -188,10 +185,7 @@ def keys(recording: Recording) -> list[FunctionKey]:
 
 
 def _of_functions(recording: Recording) -> _Sums:
-    """Sum up the functions.
-
-    The probes' effect on surrounding code is the same on both sides, so it is taken out of the errors.
-    """
+    """Sum up the functions. The probes' effect on surrounding code is the same on both sides, and taken out."""
     sums: _Sums = {}
     distortions = recording._estimated["function_distortion_ns"]
     for key, row, common in zip(keys(recording), recording.functions, distortions, strict=True):

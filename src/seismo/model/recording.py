@@ -79,10 +79,7 @@ def read(source: str | os.PathLike[str] | bytes | bytearray | memoryview, *, run
 
 
 def _contents(stream: BinaryIO) -> Any:
-    """Return the file's contents.
-
-    A large file is mapped, because most of it is a journal that is rarely read in full.
-    """
+    """Return the file's contents. A large file is mapped, because most of it is a journal that is rarely read."""
     data = stream.read(16)  # only the header: a foreign file need not be read, and a device may have no end
     if not data.startswith(MAGIC):
         return data
@@ -299,10 +296,7 @@ class Recording:
         return min(error, math.hypot(math.sqrt(square), distortion))
 
     def total_doubts(self) -> tuple[Sequence[float], Sequence[float]]:
-        """Return the error components of each node's total that total_error() combines.
-
-        They are the squares of the independent errors, and the shared errors (ns).
-        """
+        """Return the squares of the independent errors of each node's total, and the shared errors (ns)."""
         return self._estimated["total_square"], self._estimated["total_distortion"]
 
     threads = _TableOf(rows.ThreadRow, "The threads of the recording.")
@@ -418,10 +412,7 @@ class Recording:
         return cut(self, start_ns, end_ns, where=where)
 
     def subtract(self, earlier: Recording) -> Recording:
-        """Return the activity between an earlier snapshot and this one.
-
-        Raise RecordingError if it is not a snapshot of it.
-        """
+        """Return the activity since an earlier snapshot. Raise RecordingError if `earlier` is not a snapshot of it."""
         from seismo.model.combine import subtract
 
         return subtract(self, earlier)
@@ -444,10 +435,7 @@ class Recording:
         return Recording(tables, self._strings, self.meta, self.problems, self.times, self._journal)
 
     def restricted(self, threads: Iterable[int]) -> Recording:
-        """Return the recording with only the given threads (ids), renumbered in order.
-
-        Raise ValueError for unknown ids.
-        """
+        """Return the recording with only these threads (ids), renumbered in order. Raise ValueError for unknown ids."""
         from seismo.model.combine import restricted
 
         return restricted(self, set(threads))

@@ -72,10 +72,7 @@ class FunctionRow(NamedTuple):
 
 @readable
 class NodeRow(NamedTuple):
-    """One node of the call tree: a distinct path on one thread. `parent` is -1 for a root.
-
-    Times are as in FunctionRow.
-    """
+    """One node of the call tree: a path on one thread. `parent` is -1 for a root. Times are as in FunctionRow."""
 
     id: int
     parent: int
@@ -106,10 +103,7 @@ class NodeRow(NamedTuple):
 
 @readable
 class ThreadRow(NamedTuple):
-    """One thread, or `folded` threads in one row (0 for a single one).
-
-    `cpu_ns` is -1 if unknown. Start and end are ns since the Unix epoch.
-    """
+    """One thread, or `folded` threads (0 for one). `cpu_ns` is -1 if unknown; start and end are Unix times in ns."""
 
     id: int
     process: int
@@ -210,10 +204,7 @@ class LineRow(NamedTuple):
 
 @readable
 class ArcRow(NamedTuple):
-    """An arc that was taken from one line to another.
-
-    -N is the entry (from) or the exit (to) of the code that begins at line N.
-    """
+    """An arc taken from line to line. -N is the entry (from) or the exit (to) of the code that begins at line N."""
 
     id: int
     function: int
@@ -269,10 +260,7 @@ class InstructionRow(NamedTuple):
 
 @readable
 class SourceRow(NamedTuple):
-    """A source file of functions, as it was when the recording ended.
-
-    `path` is "" if there is no file; numbers are -1 if unknown.
-    """
+    """A source file of functions, as the recording ended. `path` is "" if there is none; numbers are -1 if unknown."""
 
     id: int
     file: str
@@ -388,10 +376,7 @@ class Table(Generic[Row]):
         return sorted(range(self._length), key=values.__getitem__, reverse=descending)
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        """Return the table as an Arrow stream of one batch over the same memory.
-
-        The requested schema is ignored, as the interface permits.
-        """
+        """Return the table as an Arrow stream of one batch over the same memory. The requested schema is ignored."""
         columns: list[tuple[str, str, Any] | tuple[str, str, Any, Any]] = []
         for name in self._columns:
             column = self._column(name)

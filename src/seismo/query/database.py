@@ -200,10 +200,7 @@ class Database:
         return self.work(functools.partial(self._connection.execute, sql))
 
     def work(self, what: Callable[[], Any]) -> Any:
-        """Return what() as run on the worker thread, so that Ctrl-C reaches this thread and can stop it.
-
-        Raise QueryError for DuckDB's errors and if it takes too long.
-        """
+        """Return what(), run by the worker thread, so that Ctrl-C reaches this one. Raise QueryError if it fails or takes long."""
         until = math.inf if self._seconds is None else time.monotonic() + self._seconds
         doing = self._worker.submit(what)
         try:

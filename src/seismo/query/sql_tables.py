@@ -51,10 +51,7 @@ RESERVED = {"column", "offset", "by"}
 
 
 class Source:
-    """A recording with the name that its rows have in the column `recording`.
-
-    start_ns, end_ns: the window of a trace for its calls, instants and gaps
-    """
+    """A recording with the name of its rows in the column `recording`. start_ns, end_ns: the window of a trace."""
 
     def __init__(self, name: str, recording: Recording, start_ns: int = 0, end_ns: int = FOREVER) -> None:
         self.name = name.encode("utf-8", "backslashreplace").decode()  # the name of a file may not be valid UTF-8

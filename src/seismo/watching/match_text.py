@@ -59,11 +59,7 @@ def is_ours(begin: bytes) -> bool:
 
 
 class Writer:
-    """A formatter of matches as text.
-
-    coloured: True for terminal colours
-    ascii_only: True for streams that cannot encode the signs
-    """
+    """A formatter of matches as text. coloured: for terminals. ascii_only: for streams that cannot encode the signs."""
 
     def __init__(self, coloured: bool = False, ascii_only: bool = False) -> None:
         self.coloured = coloured

@@ -86,11 +86,7 @@ ITEMS = 12  # the most items of one container
 
 
 class Shower:
-    """A formatter of values, within the limits above.
-
-    secrets: True to show secrets
-    own_repr: True to show the program's instances by their own __repr__
-    """
+    """A formatter of values, within these limits. secrets: show them. own_repr: call the instances' own __repr__."""
 
     __slots__ = ("own_repr", "secrets")
 

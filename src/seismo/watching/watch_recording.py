@@ -117,10 +117,7 @@ class File:
 
 
 def _keep(how: str) -> int:
-    """Update all files, and return the time until the next update, in ns. The core calls this.
-
-    how: the reason for which the process ends, or "" if it continues
-    """
+    """Update all files, and return the ns until the next update, for the core. how: why the process ends, or ""."""
     every = _EVERY
     for file, watch in list(_open.values()):
         try:
@@ -133,11 +130,7 @@ def _keep(how: str) -> int:
 
 
 def image(watch: ActiveWatch, exit_: str = "", unended: bool = False) -> bytes:
-    """Return the content of a .seismo file with the counts so far.
-
-    exit_: description of the process's end
-    unended: True if the watch continues, so that the end is missing unless a later write follows
-    """
+    """Return a .seismo file with the counts so far. exit_: how the process ended. unended: the watch continues."""
     writer = _core.Writer(None)
     settings: dict[str, object] = {"expression": engine.printable(watch.expression.text.strip())}
     if watch.selection.limit is not None:

@@ -59,10 +59,7 @@ def _row_groups(file: str) -> int:
 
 
 def tasks(reduction: Reduction) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """Return the tasks of both rounds.
-
-    They are local functions, which Ray sends by value: a worker needs PyArrow and fsspec, and nothing of seismo.
-    """
+    """Return the tasks of both rounds: local functions, which Ray sends by value, as workers have no seismo."""
     keys, integers, floats = reduction.keys, reduction.integers, reduction.floats
     parts = _parts(reduction)
     by = next((name for name in SPLIT_BY if name in keys), "")

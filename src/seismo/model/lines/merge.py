@@ -47,10 +47,7 @@ _MASK = 2**64 - 1
 
 
 def merged(parts: Sequence[Recording], function_maps: Sequence[Sequence[int]], texts: Texts) -> Tables:
-    """Return the merged tables.
-
-    `function_maps` has each part's new function ids; `texts` is a string table with add().
-    """
+    """Return the merged tables. `function_maps` has each part's new function ids; `texts` collects the strings."""
     tables: Tables = {}
     row_maps: dict[str, list[list[int]]] = {}
     for kind, place in PLACES.items():

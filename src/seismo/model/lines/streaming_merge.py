@@ -26,10 +26,7 @@ _Blocks = dict[tuple[int, int], int]  # (kind, number of a group of 64 rows) -> 
 
 
 class Contexts:
-    """The contexts of many recordings.
-
-    Each step (adding, counting, reading rows) covers all recordings in one order.
-    """
+    """The contexts of many recordings. Each step (adding, counting, reading) covers all of them in one order."""
 
     def __init__(self) -> None:
         self._part_of: dict[str, int] = {}

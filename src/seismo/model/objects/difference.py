@@ -27,10 +27,7 @@ GROUPS = {"type": by_type, "line": by_line, "type and line": by_type_and_line}
 
 
 class ObjectKey(NamedTuple):
-    """The identity of a group.
-
-    `offset` is the line's distance from its function's first line; unused fields are empty.
-    """
+    """The identity of a group. `offset` is the line's distance from its function's first; unused fields are empty."""
 
     type: str
     module: str
@@ -40,10 +37,7 @@ class ObjectKey(NamedTuple):
 
 
 class ObjectCounts(NamedTuple):
-    """The counts of one group in one recording.
-
-    `at_least`: `bytes` is a lower bound; `live_at_least`: `bytes_live` is.
-    """
+    """The counts of a group in a recording. `at_least`: `bytes` is a lower bound; `live_at_least`: `bytes_live` is."""
 
     born: int = 0
     died: int = 0

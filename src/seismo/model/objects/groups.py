@@ -146,10 +146,7 @@ class _Sum:
         self.summed = 0
 
     def add(self, row: ObjectRow | TypeRow, of: TypeRow, estimated: int, at_most: int) -> None:
-        """Add the counts that rows of types and of objects have in common.
-
-        `of` is the row's type; `estimated` and `at_most` are flags of the row.
-        """
+        """Add what rows of types and of objects have in common. `of`: the row's type. `estimated`, `at_most`: flags."""
         group, size = self.group, sizes(row, of)
         group.born += row.born
         group.died += row.died
@@ -239,10 +236,7 @@ def by_type_and_line(recording: Recording) -> list[ObjectGroup]:
 
 
 def by_path(recording: Recording) -> list[ObjectGroup]:
-    """Return the objects by type, creating line and call path over all threads, most births first.
-
-    Where no call path was recorded, the path is the function alone.
-    """
+    """Return the objects by type, creating line and call path (or function) in any thread, most births first."""
     places, paths = _Places(recording), Paths(recording)
     names = places.names
     return _grouped(
@@ -307,10 +301,7 @@ class Paths:
         self._known: dict[int, tuple[int, ...]] = {}
 
     def of(self, row: ObjectRow) -> tuple[int, ...]:
-        """Return the call path of a row's objects.
-
-        Without a recorded path, it is the creating function alone, if any.
-        """
+        """Return the call path of a row's objects; without a recorded one, the creating function alone, if any."""
         if row.node < 0:
             return (row.function,) if row.function >= 0 else ()
         known = self._known.get(row.node)

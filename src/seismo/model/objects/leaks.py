@@ -71,10 +71,7 @@ class Leak:
 
 @dataclass(frozen=True, slots=True)
 class Spans:
-    """All watched calls of a function.
-
-    `function` is -1 if unknown; `running` counts calls that had not ended.
-    """
+    """All watched calls of a function (-1 if unknown), of which `running` had not ended."""
 
     function: int
     calls: int

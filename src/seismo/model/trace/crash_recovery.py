@@ -98,10 +98,7 @@ def _threads(recording: Recording, last: dict[int, int]) -> Columns:
 
 
 def _processes(recording: Recording, end: int, flushed: bool) -> Columns:
-    """Return the processes, extended to the end of their threads.
-
-    Without a flush, nothing distinguishes running from waiting, so `waits` is cleared.
-    """
+    """Return the processes, extended to the end of their threads. Without a flush, no waiting is known: no `waits`."""
     table = {**recording._raw["processes"]}
     until = recording.calls.start_ns + end
     table["end_ns"] = ints(max(time, until) for time in table["end_ns"].tolist())

@@ -34,10 +34,7 @@ class Pieces(NamedTuple):
     heads: memoryview = _EMPTY
 
     def payloads(self, kind: str = PIECE) -> Iterator[memoryview]:
-        """Yield the chunks of a kind whose checksums match, as they are in the file.
-
-        Skipped chunks leave gaps, which readers of pieces detect.
-        """
+        """Yield the intact chunks of a kind, as they are in the file. Readers of pieces detect the gaps of others."""
         of_kinds = {PIECE: self.places, SHEET: self.levels, LONGEST: self.longest}
         data, places, begun = memoryview(self.data), of_kinds[kind].tolist(), zlib.crc32(kind.encode())
         for at, length in zip(places[::2], places[1::2], strict=True):
