@@ -5,7 +5,7 @@ import os
 
 import pytest
 from program import SOURCES
-from recorded import SEEDED, image, shown, sources
+from recorded import SEEDED, image, sources
 
 from seismo import _core
 
@@ -28,6 +28,23 @@ def run(source, main, c_functions="none"):
         _core.stop()
     assert _core.check()
     return image()
+
+
+def paths_of_leaf(recorded):
+    """{the names that lead to leaf: its calls}."""
+    paths = {}
+
+    def follow(node, above):
+        path = [*above, node.name.rpartition(".")[2]]
+        if node.name == "leaf":
+            paths[" ".join(path)] = node.calls
+        assert not node.flags & SEEDED
+        for child in node.children:
+            follow(child, path)
+
+    for root in recorded.forests()["MainThread"]:
+        follow(root, [])
+    return paths
 
 
 @pytest.mark.parametrize("order", list(itertools.permutations("abc")), ids="".join)
@@ -60,20 +77,11 @@ def test_every_order(source, order):
         leaf()
 
     recorded = run(source, main)
-    roots = {root.name.rpartition(".")[2]: root for root in recorded.forests()["MainThread"]}
-    deepest = {}
-    for name in ("a", "b", "c"):
-        root = roots.get(name) or next(
-            node for root in roots.values() for node in root.walk() if node.name.endswith(f".{name}")
-        )
-        depth, node = 0, root
-        while any(child.name.endswith("descend") for child in node.children):
-            (node,) = (child for child in node.children if child.name.endswith("descend"))
-            assert node.calls == 1
-            depth += 1
-        deepest[name] = (depth, shown([child for child in node.children if child.name == "leaf"]))
-    assert deepest == {"a": (2, "leaf 4\n"), "b": (3, "leaf 4\n"), "c": (31, "leaf 4\n")}
-    assert recorded.calls()["leaf"] == 13
+    found = {path.removeprefix("main "): calls for path, calls in paths_of_leaf(recorded).items()}
+    depths = {"a": 2, "b": 3, "c": 31}
+    assert found == {"leaf": 1, **{f"{name}{' descend' * depth} leaf": 4 for name, depth in depths.items()}}
+    calls = {name.rpartition(".")[2]: count for name, count in recorded.calls().items()}
+    assert calls["descend"] == sum(depths.values())
 
 
 def test_generators_in_greenlets(source):
@@ -169,23 +177,10 @@ def test_started_before_the_recording(source):
 
 
 def below_c_functions(source, main):
-    """The recorded paths of leaf, as lists of names."""
+    """As paths_of_leaf, with C functions."""
     if source not in sources("all"):
         pytest.skip(f"{source} sees Python functions only")
-    recorded = run(source, main, "all")
-    paths = {}
-
-    def follow(node, above):
-        path = [*above, node.name.rpartition(".")[2]]
-        if node.name == "leaf":
-            paths[" ".join(path)] = node.calls
-        assert not node.flags & SEEDED
-        for child in node.children:
-            follow(child, path)
-
-    for root in recorded.forests()["MainThread"]:
-        follow(root, [])
-    return paths
+    return paths_of_leaf(run(source, main, "all"))
 
 
 def test_below_a_c_function(source):

@@ -19,7 +19,6 @@ from __future__ import annotations
 import array
 import json
 from collections import Counter
-from dataclasses import dataclass, field
 from itertools import compress, groupby
 from typing import TYPE_CHECKING, Any
 
@@ -75,7 +74,7 @@ def merge_into(
 
     Raise RecordingError if one cannot be read, if they are of different kinds, or if the file cannot be written.
     """
-    plan = _Plan()
+    plan = _Plan(openers)
     try:
         for opener in progress.over("reading recordings", openers, len(openers)):
             plan.add(combine.problem_losses(opener()))
@@ -86,7 +85,7 @@ def merge_into(
     combine._check_kinds(plan.parts)
     if losses and plan.parts:
         plan.parts[0] = combine.with_losses(plan.parts[0], losses)
-    write_file(target, lambda fd: plan.write(_core.Writer(fd), openers))
+    write_file(target, lambda fd: plan.write(_core.Writer(fd)))
 
 
 class _Sum:
@@ -117,28 +116,30 @@ def _bytes_of(part: Recording) -> int:
 
 
 class _Plan:
-    """The recordings without their own rows. `parts` have threads, processes and losses only."""
+    """The merge of the recordings that `openers` read. `parts` have their threads, processes and losses only."""
 
-    def __init__(self) -> None:
+    def __init__(self, openers: Sequence[Opener]) -> None:
+        self._openers = openers
         self.parts: list[Recording] = []
         self._functions = combine.MergedFunctions()
-        self.numbers: list[array.array[int]] = []
+        self._numbers: list[array.array[int]] = []
         self._marks: list[list[int]] = []
-        self.sizes: list[int] = []
+        self._sizes: list[int] = []
         self._traces: list[bool] = []  # for each recording, True if it has a journal
         self._sum = _Sum()
         self._contexts = Contexts()
         self._with_contexts: list[int] = []
-        self.objects = Objects()
+        self._objects = Objects()
         self._any_objects = False
-        self.with_objects: set[int] = set()
+        self._with_objects: set[int] = set()
+        self._kept: dict[int, Recording] = {}  # recordings in memory for later processes, the newest last
 
     def add(self, part: Recording) -> None:
         """Add a recording. Raise Unsorted if damage makes the order of its rows depend on all of them."""
         number = len(self.parts)
-        self.numbers.append(self._functions.add(part))
+        self._numbers.append(self._functions.add(part))
         self._marks.append(combine.marks_of_trees(part))
-        self.sizes.append(_bytes_of(part))
+        self._sizes.append(_bytes_of(part))
         self._traces.append(part._journal is not None)
         texts = Texts()
         tables = {kind: empty(kind) for kind in SCHEMA}
@@ -149,49 +150,49 @@ class _Plan:
             return
         summed = {**part._raw, **{kind: empty(kind) for kind in _OWN}}
         if any(len(part._raw[kind]["id"]) for kind in object_tables.KINDS):
-            if self.objects.add(number, part):
-                self.with_objects.add(number)
+            if self._objects.add(number, part):
+                self._with_objects.add(number)
             self._any_objects = True
             summed = without_paths(summed)
         if self._contexts.add(number, part):
             self._with_contexts.append(number)
         self._sum.add(Recording(summed, part._strings, part.meta))
 
-    def write(self, writer: _core.Writer, openers: Sequence[Opener]) -> bytes | None:
+    def write(self, writer: _core.Writer) -> bytes | None:
         """Write the tables as `save` does; rows that are not summed are written one recording after the other."""
-        functions, order = self._functions.ordered()
-        threads, maps, processes, process_maps = combine.merged_threads(self.parts, self._marks)
+        functions, self._order = self._functions.ordered()
+        threads, self._threads, processes, self._processes = combine.merged_threads(self.parts, self._marks)
+        self._process_of = [row["process"] for row in threads]
         texts = Texts()
         made = {
             "functions": columns_of_named("functions", functions, texts),
             "processes": columns_of_named("processes", processes, texts),
             "threads": columns_of_named("threads", threads, texts),
-            "losses": columns_of_named("losses", combine._merge_losses(self.parts, maps), texts),
+            "losses": columns_of_named("losses", combine._merge_losses(self.parts, self._threads), texts),
         }
         out = TableWriter(writer)
         writer.meta(json.dumps(combine._merge_meta([part.meta for part in self.parts]), sort_keys=True))
         total = self._total(functions)
         if self._any_objects:
-            self.objects.begin(total)
-            made["marks"] = self.objects.marks(process_maps, texts)
+            self._objects.begin(total)
+            made["marks"] = self._objects.marks(self._processes, texts)
         strings = list(texts.index)
         names = self._contexts.names(total._raw)
-        own = _Own(openers, self, order, maps, process_maps, [row["process"] for row in threads])
         for kind in SCHEMA:
             if kind == "nodes":
-                own.write(out)
+                self._write_own(out)
             elif kind in made:
                 out.table(kind, made[kind], strings)
             elif kind == "contexts":
                 of_names = Texts()
                 out.table(kind, columns_of(kind, [(name,) for name in names], of_names), list(of_names.index))
             elif kind == "context_hits":
-                self._write_contexts(out, openers, order)
+                self._write_contexts(out)
             else:
                 out.table(kind, total._raw[kind], total._strings)
-        traces = list(compress(range(len(openers)), self._traces))
+        traces = list(compress(range(len(self._openers)), self._traces))
         for part in progress.over("writing timelines", traces, len(traces)):
-            for kind, payload in copied(openers[part](), maps[part]):
+            for kind, payload in copied(self._openers[part](), self._threads[part]):
                 writer.of_journal(kind, payload)
         return writer.finish()
 
@@ -205,67 +206,53 @@ class _Plan:
         }
         return Recording({**total._raw, **tables}, total._strings, total.meta)
 
-    def _write_contexts(self, out: TableWriter, openers: Sequence[Opener], order: Sequence[int]) -> None:
+    def _functions_of(self, number: int) -> list[int]:
+        return [self._order[i] for i in self._numbers[number]]
+
+    def _write_contexts(self, out: TableWriter) -> None:
         """Write the rows of contexts: count them first, then write the shared ones and those of each recording."""
         for number in self._with_contexts:
-            self._contexts.count(openers[number](), [order[i] for i in self.numbers[number]])
+            self._contexts.count(self._openers[number](), self._functions_of(number))
         for rows in self._contexts.shared_rows():
             out.table("context_hits", rows, ())
         for number in self._with_contexts:
-            for rows in self._contexts.own_rows(openers[number](), [order[i] for i in self.numbers[number]]):
+            for rows in self._contexts.own_rows(self._openers[number](), self._functions_of(number)):
                 out.table("context_hits", rows, ())
 
-
-@dataclass
-class _Own:
-    """The rows that belong to one recording each, by processes: nodes, and objects that refer to them.
-
-    order: the final function ids. threads, processes: each recording's new thread and process ids. process_of: the
-    process of each new thread.
-    """
-
-    openers: Sequence[Opener]
-    plan: _Plan
-    order: Sequence[int]
-    threads: Sequence[dict[int, int]]
-    processes: Sequence[dict[int, int]]
-    process_of: Sequence[int]
-    kept: dict[int, Recording] = field(default_factory=dict)
-
-    def write(self, out: TableWriter) -> None:
-        """Write the rows in the order of the processes."""
+    def _write_own(self, out: TableWriter) -> None:
+        """Write nodes, and objects that refer to them, in the order of the processes."""
         of: dict[int, int] = {}
-        for number, part in enumerate(self.plan.parts):
-            of |= dict.fromkeys((self.processes[number][old] for old in part._raw["processes"]["id"].tolist()), number)
+        for number, part in enumerate(self.parts):
+            of |= dict.fromkeys((self._processes[number][old] for old in part._raw["processes"]["id"].tolist()), number)
         base = 0
         runs = [(number, set(run)) for number, run in groupby(sorted(of), key=of.__getitem__)]
         left = Counter(number for number, _ in runs)
         for number, processes in progress.over("writing recordings", runs, len(runs)):
             left[number] -= 1
             part = self._part(number, left[number] > 0)
-            functions = [self.order[i] for i in self.plan.numbers[number]]
+            functions = self._functions_of(number)
             rows, chosen = self._nodes(part, number, functions, processes)
             rows["id"] = ints(range(base, base + len(chosen)))
             rows["parent"] = ints(parent + base if parent >= 0 else -1 for parent in rows["parent"].tolist())
             out.table("nodes", rows, ())
-            if number in self.plan.with_objects:
+            if number in self._with_objects:
                 nodes = array.array("q", [ELSEWHERE]) * len(part._raw["nodes"]["id"])
                 for new, row in enumerate(chosen, base):
                     nodes[row] = new
-                maps = object_tables.Maps(functions, nodes, self.processes[number])
+                maps = object_tables.Maps(functions, nodes, self._processes[number])
                 texts = Texts()
-                tables = self.plan.objects.rows(part, maps, texts, processes)
+                tables = self._objects.rows(part, maps, texts, processes)
                 for kind, table in tables.items():
                     out.table(kind, table, list(texts.index))
             base += len(chosen)
 
     def _part(self, number: int, again: bool) -> Recording:
         """Return a recording; `again` means that it will be needed once more."""
-        recording = self.kept.pop(number, None) or self.openers[number]()
+        recording = self._kept.pop(number, None) or self._openers[number]()
         if again:
-            self.kept[number] = recording  # newest last
-        while len(self.kept) > 1 and sum(map(self.plan.sizes.__getitem__, self.kept)) > _KEPT_BYTES:
-            del self.kept[next(iter(self.kept))]
+            self._kept[number] = recording
+        while len(self._kept) > 1 and sum(map(self._sizes.__getitem__, self._kept)) > _KEPT_BYTES:
+            del self._kept[next(iter(self._kept))]
         return recording
 
     def _nodes(
@@ -273,9 +260,9 @@ class _Own:
     ) -> tuple[Columns, list[int]]:
         """Return the nodes of these processes' threads, in thread order and numbered from 0, and their former rows."""
         nodes = dict(part._raw["nodes"])
-        of = [self.threads[number][thread] for thread in nodes["thread"].tolist()]
+        of = [self._threads[number][thread] for thread in nodes["thread"].tolist()]
         nodes["thread"] = ints(of)
         nodes["function"] = ints(map(functions.__getitem__, nodes["function"].tolist()))
-        rows = [row for row, thread in enumerate(of) if self.process_of[thread] in processes]
+        rows = [row for row, thread in enumerate(of) if self._process_of[thread] in processes]
         rows.sort(key=of.__getitem__)
         return with_rows({"nodes": nodes}, {"nodes": rows})["nodes"], rows

@@ -200,7 +200,7 @@ class Database:
         return self.work(functools.partial(self._connection.execute, sql))
 
     def work(self, what: Callable[[], Any]) -> Any:
-        """Return what(), run by the worker thread, so that Ctrl-C reaches this one. Raise QueryError if it fails or takes long."""
+        """Return what(), run by the worker thread, which Ctrl-C can stop. Raise QueryError if that fails or lasts."""
         until = math.inf if self._seconds is None else time.monotonic() + self._seconds
         doing = self._worker.submit(what)
         try:
