@@ -6,7 +6,7 @@ import pickle
 import pytest
 
 from seismo.model import Builder, FunctionFlags, FunctionKind, NodeFlags
-from seismo.model.enums import OF_ROWS, BranchKind
+from seismo.model.enums import BranchKind
 
 
 @pytest.fixture
@@ -48,18 +48,3 @@ def test_numbers_of_a_later_version_stay_what_they_are(recording):
     assert list(recording.functions)[2] == row
     with pytest.raises(ValueError, match="'x' is not a valid BranchKind"):
         BranchKind("x")
-
-
-def test_every_row_with_such_a_column_has_its_enum():
-    from seismo.model import table
-    from seismo.model.objects import rows as object_rows
-
-    rows = [
-        row
-        for module in (table, object_rows)
-        for row in vars(module).values()
-        if isinstance(row, type) and hasattr(row, "_fields")
-    ]
-    for row in rows:
-        wanted = {"kind", "flags"} & set(row._fields) - ({"kind"} if row.__name__ == "LossRow" else set())
-        assert set(OF_ROWS.get(row.__name__, {})) == wanted

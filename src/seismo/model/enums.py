@@ -128,16 +128,3 @@ HOLDER_ROOT = HolderFlags.ROOT.value
 HOLDER_CYCLE = HolderFlags.CYCLE.value
 HOLDER_FAR = HolderFlags.FAR.value
 HOLDER_NONE = HolderFlags.NOBODY.value
-
-OF_ROWS: dict[str, dict[str, type[IntEnum | IntFlag]]] = {
-    "FunctionRow": {"kind": FunctionKind, "flags": FunctionFlags},
-    "NodeRow": {"flags": NodeFlags},
-    "CallRow": {"flags": CallFlags},
-    "RunRow": {"flags": CallFlags},
-    "LineRow": {"flags": LineFlags},
-    "ArcRow": {"flags": LineFlags},
-    "BranchRow": {"kind": BranchKind, "flags": BranchFlags},
-    "TypeRow": {"flags": TypeFlags},
-    "ObjectRow": {"flags": ObjectFlags},
-    "HolderRow": {"flags": HolderFlags},
-}

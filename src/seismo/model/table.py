@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import array
+import functools
+from enum import EnumType
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, get_type_hints, overload
 
 from seismo import _core, recording_kinds
-from seismo.model.enums import OF_ROWS, BranchFlags, BranchKind, FunctionFlags, FunctionKind, LineFlags, NodeFlags
+from seismo.model import enums  # noqa: TC001  enums_of() looks them up
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -23,6 +25,14 @@ def readable(row: type[Row]) -> type[Row]:
     row.__repr__ = lambda self: _shown("row_text", self)  # type: ignore[method-assign]
     row._repr_html_ = lambda self: _shown("row_html", self)  # type: ignore[attr-defined]
     return row
+
+
+@functools.cache
+def enums_of(row: type[Any]) -> dict[str, Any]:
+    """Return the enums of the columns `kind` and `flags`, by column, as a type of rows declares them."""
+    names = {"kind", "flags"} & set(row._fields)
+    hints = get_type_hints(row) if names else {}
+    return {name: hints[name] for name in names if isinstance(hints[name], EnumType)}
 
 
 def _shown(how: str, *of: object) -> str:
@@ -42,12 +52,12 @@ class FunctionRow(NamedTuple):
     """
 
     id: int
-    kind: FunctionKind
+    kind: enums.FunctionKind
     module: str
     qualname: str
     file: str
     line: int
-    flags: FunctionFlags
+    flags: enums.FunctionFlags
     calls: int
     resumes: int
     exceptions: int
@@ -93,7 +103,7 @@ class NodeRow(NamedTuple):
     ready_ns: int
     lock_ns: int
     total_wait_ns: float
-    flags: NodeFlags
+    flags: enums.NodeFlags
 
     @property
     def wait_ns(self) -> int:
@@ -182,7 +192,7 @@ class LineRow(NamedTuple):
     function: int
     line: int
     hits: int
-    flags: LineFlags
+    flags: enums.LineFlags
     own_ns: float
     own_error_ns: float
     inner_ns: float
@@ -211,7 +221,7 @@ class ArcRow(NamedTuple):
     from_line: int
     to_line: int
     hits: int
-    flags: LineFlags
+    flags: enums.LineFlags
 
 
 @readable
@@ -225,14 +235,14 @@ class BranchRow(NamedTuple):
     id: int
     function: int
     offset: int
-    kind: BranchKind
+    kind: enums.BranchKind
     line: int
     column: int
     end_line: int
     end_column: int
     fell: int
     jumped: int
-    flags: BranchFlags
+    flags: enums.BranchFlags
 
 
 @readable
@@ -296,7 +306,7 @@ class Table(Generic[Row]):
         self._row = row
         self._columns = columns
         self._length = length
-        self._enums = OF_ROWS.get(row.__name__, {})
+        self._enums = enums_of(row)
 
     @property
     def columns(self) -> list[str]:
@@ -350,10 +360,8 @@ class Table(Generic[Row]):
             return column if isinstance(column, memoryview) else column.strings()
         if not -self._length <= key < self._length:
             raise IndexError(f"row {key} of {self._length}")
-        enums: dict[str, Any] = self._enums
-        return self._row(
-            *(enums[name](self[name][key]) if name in enums else self[name][key] for name in self._columns)
-        )
+        of = self._enums
+        return self._row(*(of[name](self[name][key]) if name in of else self[name][key] for name in self._columns))
 
     def numbers(self, name: str) -> memoryview:
         """Return a column of numbers. Raise KeyError if there is no such column, TypeError if it holds strings."""

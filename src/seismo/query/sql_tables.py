@@ -21,10 +21,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, get_type_hints
 from seismo import recording_kinds
 from seismo.model import Recording
 from seismo.model import table as rows
-from seismo.model.enums import OF_ROWS
 from seismo.model.objects import rows as object_rows
 from seismo.model.recording import FOREVER
-from seismo.model.table import StringColumn, Strings, Table
+from seismo.model.table import StringColumn, Strings, Table, enums_of
 from seismo.model.trace.calls import CallRow, GapRow
 
 if TYPE_CHECKING:
@@ -310,7 +309,7 @@ def expressions(name: str, number: int, before: Callable[[str], int]) -> list[tu
     before: returns the number of rows that the previous recordings have in a table
     """
     entry = TABLES[name]
-    enums: dict[str, type[IntEnum]] = OF_ROWS.get(entry.row.__name__, {})  # type: ignore[assignment]
+    enums = enums_of(entry.row)
     found = []
     for column in entry.columns:
         at = quoted(column, '"')

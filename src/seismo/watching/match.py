@@ -53,22 +53,18 @@ class Match:
     The following are set only during an action: frame, and arg (the value, the exception, or the C function).
     """
 
-    __slots__ = (*_FIELDS, "arg", "frame", "stack", "variables")
-
-    def __init__(self) -> None:
-        self.moment = self.kind = self.how = self.function = self.module = self.qualname = self.file = ""
-        self.callee = self.thread = self.task = self.source = ""
-        self.line = self.calls = self.call = self.nesting = self.depth = 0
-        self.time = 0.0
-        self.duration: int | None = None
-        self.own: int | None = None
-        self.args: dict[str, str] | None = None
-        self.value: str | None = None
-        self.exception: str | None = None
-        self.variables: list[tuple[str, str | None, str | None]] | None = None
-        self.stack: list[tuple[str, int, str, str]] | None = None
-        self.frame: FrameType | None = None
-        self.arg: object = None
+    moment = kind = how = function = module = qualname = file = callee = thread = task = source = ""
+    line = calls = call = nesting = depth = 0
+    time = 0.0
+    duration: int | None = None
+    own: int | None = None
+    args: dict[str, str] | None = None
+    value: str | None = None
+    exception: str | None = None
+    variables: list[tuple[str, str | None, str | None]] | None = None
+    stack: list[tuple[str, int, str, str]] | None = None
+    frame: FrameType | None = None
+    arg: object = None
 
     def __repr__(self) -> str:
         return f"<seismo match: {self.moment} {self.kind} {self.function} at {self.file}:{self.line}>"

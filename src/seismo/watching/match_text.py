@@ -119,25 +119,19 @@ class Writer:
         return first, more
 
     def _call(self, match: Match) -> str:
-        name = self._styled(printable(match.function), "call")
         args = "" if match.args is None else self._arguments(match.args)
-        sign = self.signs["whole" if match.moment == "whole" else "call"]
         how = {"resume": " goes on", "throw": " is thrown into"}.get(match.kind, "")
-        parts = [f"{sign} {name}{args}{how}{self._outcome(match)}"]
-        parts.append(self._duration(match))
-        parts.append(self._styled(self.place(match.file, match.line), "place"))
-        return "  ".join(part for part in parts if part)
+        return self._timed(match, self.signs["whole" if match.moment == "whole" else "call"], args + how)
 
     def _end(self, match: Match) -> str:
         if match.exception is not None:
-            sign = self._styled(self.signs["raise"], "error")
-        else:
-            sign = self.signs["yield" if match.how == "yield" else "end"]
+            return self._timed(match, self._styled(self.signs["raise"], "error"))
+        return self._timed(match, self.signs["yield" if match.how == "yield" else "end"])
+
+    def _timed(self, match: Match, sign: str, more: str = "") -> str:
         name = self._styled(printable(match.function), "call")
-        parts = [f"{sign} {name}{self._outcome(match)}", self._duration(match)]
-        if match.moment == "event":
-            parts.append(self._styled(self.place(match.file, match.line), "place"))
-        return "  ".join(part for part in parts if part)
+        place = "" if match.moment == "end" else self._styled(self.place(match.file, match.line), "place")
+        return "  ".join(filter(None, (f"{sign} {name}{more}{self._outcome(match)}", self._duration(match), place)))
 
     def _outcome(self, match: Match) -> str:
         if match.exception is not None:

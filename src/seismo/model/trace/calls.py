@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from seismo import _core
+from seismo.model.enums import CallFlags  # noqa: TC001  enums_of() looks it up
 from seismo.model.recording import FOREVER
 from seismo.model.table import Table, readable
 from seismo.model.trace.file_chunks import take_uvarint
@@ -16,7 +17,6 @@ from seismo.model.trace.process_clocks import starts
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from seismo.model.enums import CallFlags
     from seismo.model.recording import Recording
     from seismo.model.trace.arrow_stream import CallStream
     from seismo.model.trace.runtime_events import Pause, Span
