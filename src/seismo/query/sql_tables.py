@@ -309,7 +309,7 @@ def expressions(name: str, number: int, before: Callable[[str], int]) -> list[tu
     before: returns the number of rows that the previous recordings have in a table
     """
     entry = TABLES[name]
-    enums = enums_of(entry.row)
+    enums = enums_of(entry.row)  # type: ignore[arg-type]  # mypy takes no type[Any] for hashable
     found = []
     for column in entry.columns:
         at = quoted(column, '"')
