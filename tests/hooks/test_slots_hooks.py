@@ -72,39 +72,22 @@ def _clean():
     sys.settrace(trace)
 
 
-def test_a_tracer_that_raises_is_gone_and_ours_goes_on():
-    ours = Seen()
-
+@pytest.mark.parametrize("ours_raises", [False, True])
+def test_a_tracer_that_raises_is_gone_and_the_other_goes_on(ours_raises):
     def raises(frame, event, arg):
         if frame.f_code is wanted.__code__:
             raise ValueError("the tool's own")
 
-    with hooks.set_trace(ours):
-        sys.settrace(raises)
+    other = Seen()
+    sys.settrace(other if ours_raises else raises)
+    with hooks.set_trace(raises if ours_raises else other) as handle:
         with pytest.raises(ValueError, match="the tool's own"):
             wanted(0)
-        assert sys.gettrace() is None
-        ours.events.clear()
+        assert (handle.active, sys.gettrace()) == ((False, other) if ours_raises else (True, None))
+        other.events.clear()
         wanted(0)
-    assert ours.of("wanted") == WANTED
-
-
-def test_our_tool_that_raises_is_gone_and_the_tracer_goes_on():
-    foreign = Seen()
-
-    def raises(frame, event, arg):
-        if frame.f_code is wanted.__code__:
-            raise ValueError("our tool's")
-
-    sys.settrace(foreign)
-    handle = hooks.set_trace(raises)
-    with pytest.raises(ValueError, match="our tool's"):
-        wanted(0)
-    assert not handle.active
-    foreign.events.clear()
-    wanted(0)
-    sys.settrace(None)
-    assert foreign.of("wanted") == WANTED
+        sys.settrace(None)
+    assert other.of("wanted") == WANTED
 
 
 def test_c_code_takes_the_trace_slot_and_gives_it_back():

@@ -17,11 +17,6 @@ INDEPENDENT = [column for column in STREAM_COLUMNS if column not in FROM_THE_BEG
 AT = {column: number for number, column in enumerate(STREAM_COLUMNS)}
 
 
-def made(seed, **how):
-    tree, played = journal_made.play(seed, **how)
-    return journal_made.recording(tree, played, 6, threads=2)
-
-
 class Chosen:
     """A stream of calls under a condition, for DuckDB's plain way."""
 
@@ -85,13 +80,13 @@ def check(recording, rnd):
 @given(st.integers(0, 2**32))
 def test_a_condition_on_times_gives_what_reading_everything_gives(seed):
     rnd = random.Random(seed)
-    check(made(seed, events=rnd.choice((30, 200, 600)), wild=rnd.random() < 0.5), rnd)
+    check(journal_made.made(seed, events=rnd.choice((30, 200, 600)), wild=rnd.random() < 0.5)[2], rnd)
 
 
 @functools.cache
 def long():
     """A trace of many blocks. Nobody writes to it."""
-    return made(9, events=6000, wild=False)
+    return journal_made.made(9, events=6000, wild=False)[2]
 
 
 def test_so_it_does_in_a_long_trace():

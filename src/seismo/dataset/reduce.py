@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from seismo import progress
 from seismo.dataset.files import arrow_column
-from seismo.dataset.schema import KEYS, TABLES, sum_of, sums
+from seismo.dataset.schema import KEYS, NUMBERS, TABLES, sum_of
 from seismo.dataset.tasks import STATE
 from seismo.model.columns import (
     KEY,
@@ -30,7 +30,7 @@ from seismo.model.columns import (
 )
 from seismo.model.combine import _check_kinds, _merge_meta
 from seismo.model.lines.merge import OF_FUNCTIONS, PLACES, columns_of_blocks
-from seismo.model.recording import Recording
+from seismo.model.recording import BY_CALLS, Recording
 from seismo.model.table import Strings
 from seismo.query.sql_tables import quoted
 
@@ -72,15 +72,10 @@ class Sum(Recording):
         """The host and the task of each thread, by row, if the dataset was read by tasks."""
         return [self._labels.get(thread, {}) for thread in range(len(self._raw["threads"]["id"]))]
 
-    def timed(self, by: str) -> Recording:
-        """Return the recording with times of another sort, as any recording does."""
-        found = super().timed(by)
-        if found is self or by == "calls":
-            return found
-        return Sum(self._raw, self._strings, self.meta, self._errors, self._labels, by)
-
-    def _with(self, tables: Tables) -> Recording:
-        return Sum(tables, self._strings, self.meta, self._errors, self._labels, self.times)
+    def _with(self, tables: Tables, times: str = "") -> Recording:
+        if times == BY_CALLS:
+            return super()._with(tables, times)
+        return Sum(tables, self._strings, self.meta, self._errors, self._labels, times or self.times)
 
     @functools.cached_property
     def _estimated(self) -> Columns:
@@ -212,7 +207,7 @@ class _Reduction:
         """
         progress.begin("adding up calls")
         names = _BY_TASKS if self._by_tasks else ("main",)
-        keys, values = ", ".join(names), sums("calls_by_path")
+        keys, values = ", ".join(names), ", ".join(sum_of(name, code) for name, code in NUMBERS)
         hosts = " left join (select process, host from processes) using (process)" if self._by_tasks else ""
         paths = self._dataset.run(
             f"with s as (select path, {keys}, {values} from calls_by_path{hosts} group by path, {keys}), "

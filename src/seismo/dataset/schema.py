@@ -22,8 +22,9 @@ SHARED = ("functions", "paths")  # folders: tables that the recordings share
 # Types of columns: int64, int32, float64, float32, bool, string, and string to string.
 Q, N, D, F, B, S, M = "qidfbsm"
 
-_COUNTS = [("calls", Q), ("resumes", Q), ("exceptions", Q)]
-_TIMES = [
+# What is counted and timed in calls.
+NUMBERS = [
+    *[(name, Q) for name in ("calls", "resumes", "exceptions")],
     *[(name, Q) for name in ("own_ns", "total_ns", "wait_ns", "ready_ns", "lock_ns", "awaits", "await_ns")],
     *[(name, F) for name in ("own_square", "own_distortion", "wait_square")],
     ("flags", N),
@@ -46,10 +47,9 @@ TABLES: dict[str, list[tuple[str, str]]] = {
     "paths": [("path", Q), ("hash", Q), ("parent", Q), ("function", Q), ("depth", N)],
     "calls_by_path": [
         *[("process", Q), ("thread", Q), ("main", B), ("task", S), ("function", Q), ("path", Q)],
-        *_COUNTS,
-        *_TIMES,
+        *NUMBERS,
     ],
-    "calls_by_function": [("process", Q), ("task", S), ("function", Q), *_COUNTS, *_TIMES],
+    "calls_by_function": [("process", Q), ("task", S), ("function", Q), *NUMBERS],
     **{kind: [("recording", S), *_of_file(kind)] for kind in PLACES},
     "contexts": [("recording", S), ("context", S), ("arc", B), ("function", Q), ("line", Q), ("to_line", Q)],
     "types": [("recording", S), *_TYPE, *_of_file("types", "module", "name", "size", "item_size")],
@@ -98,13 +98,11 @@ def sql_type(code: str) -> str:
     return _SQL.get(code, "map(varchar, varchar)")
 
 
-def sums(table: str) -> str:
-    """Return SQL that sums up a table's numbers: limited to 64 bits, and bits of flags united."""
-    return ", ".join(sum_of(name, code) for name, code in TABLES[table] if name in _SUMMED)
-
-
 def sum_of(name: str, code: str, table: str = "", rows: str = "count(*)") -> str:
-    """Return SQL that sums up one column of a table. rows: SQL for the number of rows that become one."""
+    """Return SQL that sums up one column of a table: limited to 64 bits, and bits of flags united.
+
+    rows: SQL for the number of rows that become one.
+    """
     if name == "flags":
         more = f" | case when {rows} > 1 then {UNITED[table]} else 0 end" if table in UNITED else ""
         return f"bit_or(flags){more} as flags"
@@ -114,4 +112,3 @@ def sum_of(name: str, code: str, table: str = "", rows: str = "count(*)") -> str
 
 
 _SQL = {Q: "bigint", N: "integer", D: "double", F: "float", B: "boolean", S: "varchar"}
-_SUMMED = {name for name, _ in (*_COUNTS, *_TIMES)}

@@ -429,10 +429,10 @@ class Recording:
             raise ValueError(f"times are one of {', '.join(TIMES)}, not {by!r}")
         if by == self.times:
             return self
-        return Recording(self._raw, self._strings, self.meta, self.problems, by, self._journal)
+        return self._with(self._raw, by)
 
-    def _with(self, tables: Tables) -> Recording:
-        return Recording(tables, self._strings, self.meta, self.problems, self.times, self._journal)
+    def _with(self, tables: Tables, times: str = "") -> Recording:
+        return Recording(tables, self._strings, self.meta, self.problems, times or self.times, self._journal)
 
     def restricted(self, threads: Iterable[int]) -> Recording:
         """Return the recording with only these threads (ids), renumbered in order. Raise ValueError for unknown ids."""

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from seismo.errors import UsageError, install_command
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
     from contextlib import AbstractContextManager
 
     # Returns the partial sums as Arrow tables.
@@ -75,9 +75,3 @@ def started(engine: str) -> AbstractContextManager[Summed]:
     """Return a context in which an engine works: the user's session or cluster if there is one, else a local one."""
     found: AbstractContextManager[Summed] = importlib.import_module(f"seismo.dataset.engines.{engine}").started()
     return found
-
-
-def split(values: Sequence[Any], size: int) -> Iterator[Sequence[Any]]:
-    """Yield parts of a sequence, of at most `size` values each."""
-    for start in range(0, len(values), size):
-        yield values[start : start + size]

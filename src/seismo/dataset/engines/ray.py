@@ -11,7 +11,7 @@ import importlib
 import logging
 from typing import TYPE_CHECKING, Any
 
-from seismo.dataset.engines import LOW_BITS, ROWS, ROWS_OF_PART, halves, module, place, split
+from seismo.dataset.engines import LOW_BITS, ROWS, ROWS_OF_PART, halves, module, place
 from seismo.dataset.schema import GROUP_ROWS, library
 
 if TYPE_CHECKING:
@@ -40,7 +40,9 @@ def _summed(ray: Any, reduction: Reduction) -> Iterator[Any]:
     first, second = (ray.remote(task) for task in tasks(reduction))
     groups = [(place(file), group) for file in reduction.files for group in range(_row_groups(file))]
     parts = _parts(reduction)
-    made = [first.options(num_returns=parts).remote(part) for part in split(groups, max(1, ROWS_OF_PART // GROUP_ROWS))]
+    size = max(1, ROWS_OF_PART // GROUP_ROWS)
+    first = first.options(num_returns=parts)
+    made = [first.remote(groups[start : start + size]) for start in range(0, len(groups), size)]
     made = [[one] if parts == 1 else one for one in made]
     found = [second.remote(*(one[part] for one in made)) for part in range(parts)]
     del made

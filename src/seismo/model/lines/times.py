@@ -19,8 +19,6 @@ from seismo.model import wait_times
 from seismo.model.columns import floats, ints, zeros
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from seismo.model.columns import Columns, Tables
 
 TWO_SIDED = 1.96  # standard deviations of a 95 % interval
@@ -50,7 +48,8 @@ def estimated(tables: Tables, times: str = "wall") -> Columns:
     own_errors = list(map(float, of_own["own_error_ns"]))
     missed = (rest + waited) / (found + waited) if found + waited else 1.0
     whole = sum(wall)
-    doubt = _cost_doubt(tables, rest + waited, whole)
+    cost_error: float = max(tables["processes"]["cost_error"].tolist(), default=0.0)
+    doubt = cost_error * max(0.0, rest + waited - whole) / whole if whole else 0.0  # from taking the probes' cost out
     inner, inner_errors = [], []
     for itself, time, variance in zip(own, lines["inner_ns"].tolist(), lines["inner_var"].tolist(), strict=True):
         inner.append(min(time * missed, max(0.0, lived - itself)))
@@ -67,17 +66,11 @@ def estimated(tables: Tables, times: str = "wall") -> Columns:
     }
 
 
-def _cost_doubt(tables: Tables, before: float, after: float) -> float:
-    """Return the relative error of a time that comes from taking the probes' cost out (`before` - `after`)."""
-    cost_error: float = max(tables["processes"]["cost_error"].tolist(), default=0.0)
-    return cost_error * max(0.0, before - after) / after if after else 0.0
-
-
 def _as_functions(tables: Tables, count: int, rest: int) -> dict[str, Any]:
     """Return the input tables of _core.estimate for one process, with a function and a node for each line."""
     nought = zeros(count)
     processes = tables["processes"]
-    costs = {name: _mean(processes[name].tolist()) for name in _COSTS}
+    costs = {name: sum(processes[name].tolist()) / max(1, len(processes["id"])) for name in _COSTS}
     costs["cost_error"] = max(processes["cost_error"].tolist(), default=0.0)
     nodes = {
         "parent": ints([-1] * count),
@@ -92,7 +85,3 @@ def _as_functions(tables: Tables, count: int, rest: int) -> dict[str, Any]:
         "threads": {"process": ints([0]), "rest_ns": ints([rest])},
         "processes": {name: floats([value]) for name, value in costs.items()},
     }
-
-
-def _mean(values: Sequence[float]) -> float:
-    return sum(values) / len(values) if values else 0.0
