@@ -1,6 +1,7 @@
 /* seismo._core.arrow_stream: columns as a capsule of the Arrow PyCapsule interface. */
 #include "base/alloc.h"
 #include "file/columns.h"
+#include "module/column.h"
 #include "module/module.h"
 
 /* ---- the capsule ---- */
@@ -51,16 +52,9 @@ static void drop_keeper(void *memory) {
 
 /* Add a view of `source` to the keeper. Return its memory, or NULL with an exception set. */
 static const void *keep(keeper *k, PyObject *source, const char *name, char format, Py_ssize_t *length) {
-    Py_buffer *view = &k->views[k->count];
-    if (PyObject_GetBuffer(source, view, PyBUF_FORMAT | PyBUF_ND) < 0)
+    Py_buffer *view = &k->views[k->count++];
+    if (sm_view_of(source, "column", name, format, view) < 0)
         return NULL;
-    k->count++;
-    char is = view->format[0];
-    int fits = format == 'B' ? view->itemsize == 1 : is == format || (format == 'q' && is == 'l');
-    if (!fits || view->ndim != 1 || view->itemsize != (format == 'B' ? 1 : 8)) {
-        PyErr_Format(PyExc_TypeError, "column '%s' must be a buffer of '%c'", name, format);
-        return NULL;
-    }
     *length = view->shape[0];
     return view->buf ? view->buf : ""; /* consumers need an address even without data */
 }
@@ -140,7 +134,7 @@ end:
 
 PyMethodDef sm_methods_arrow[] = {
     {"arrow_stream", core_arrow_stream, METH_O,
-     "arrow_stream([(name, format, values[, offsets])]) -> capsule\n\nReturn a stream of one record batch over the "
-     "columns' own memory. Formats: 'l' int64, 'g' float64, 'u' UTF-8 text with int64 offsets."},
+     "Return a stream of one record batch over the columns' own memory. Formats: 'l' int64, 'g' float64, 'u' UTF-8 "
+     "text with int64 offsets."},
     {NULL, NULL, 0, NULL},
 };

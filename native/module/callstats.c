@@ -95,23 +95,17 @@ static PyObject *profiler_enable(PyObject *self, PyObject *args, PyObject *keywo
     if (!PyArg_ParseTupleAndKeywords(args, keywords, "|pp:enable", names, &subcalls, &builtins))
         return NULL;
     sm_callstats *stats = stats_of(self);
-    if (stats == NULL || sm_callstats_enable(stats, subcalls, builtins) < 0)
-        return NULL;
-    Py_RETURN_NONE;
+    return sm_none(stats == NULL ? -1 : sm_callstats_enable(stats, subcalls, builtins));
 }
 
 static PyObject *profiler_disable(PyObject *self, PyObject *Py_UNUSED(none)) {
     sm_callstats *stats = stats_of(self);
-    if (stats == NULL || sm_callstats_disable(stats) < 0)
-        return NULL;
-    Py_RETURN_NONE;
+    return sm_none(stats == NULL ? -1 : sm_callstats_disable(stats));
 }
 
 static PyObject *profiler_clear(PyObject *self, PyObject *Py_UNUSED(none)) {
     sm_callstats *stats = stats_of(self);
-    if (stats == NULL || sm_callstats_clear(stats) < 0)
-        return NULL;
-    Py_RETURN_NONE;
+    return sm_none(stats == NULL ? -1 : sm_callstats_clear(stats));
 }
 
 static PyObject *row_object(PyTypeObject *type, const sm_callstats_row *row, PyObject *calls) {

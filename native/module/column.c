@@ -75,35 +75,32 @@ PyObject *sm_column_new(PyObject *module, void *memory, Py_ssize_t rows, char fo
     return self;
 }
 
-int sm_column_take(PyObject *dict, const char *what, const char *name, char format, Py_ssize_t rows, Py_buffer *view) {
+int sm_view_of(PyObject *values, const char *what, const char *name, char format, Py_buffer *view) {
     *view = (Py_buffer){0};
-    PyObject *value = PyMapping_GetItemString(dict, name); /* owned */
-    if (value == NULL)
-        return -1;
-    int taken = PyObject_GetBuffer(value, view, PyBUF_FORMAT | PyBUF_ND);
-    Py_DECREF(value);
-    if (taken < 0)
+    if (PyObject_GetBuffer(values, view, PyBUF_FORMAT | PyBUF_ND) < 0)
         return -1;
     /* array and ctypes use 'l' for int64 on this platform. */
     int same = view->format[0] == format || (format == 'q' && view->format[0] == 'l' && sizeof(long) == 8);
-    if (!same || view->format[1] != 0 || view->ndim != 1) {
-        PyErr_Format(PyExc_TypeError, "%s.%s: a one-dimensional buffer of '%c' is needed", what, name, format);
-        return -1;
-    }
-    if (rows >= 0 && view->shape[0] != rows) {
-        PyErr_Format(PyExc_ValueError, "%s.%s has %zd values, not %zd", what, name, view->shape[0], rows);
-        return -1;
-    }
-    return 0;
+    if (same && view->format[1] == 0 && view->ndim == 1)
+        return 0;
+    PyErr_Format(PyExc_TypeError, "%s.%s: a one-dimensional buffer of '%c' is needed", what, name, format);
+    return -1;
 }
 
 const void *sm_views_take(sm_views *v, PyObject *dict, const char *what, const char *name, char format,
                           Py_ssize_t *rows) {
     static const int64_t nothing[1];
+    PyObject *values = v->failed ? NULL : PyMapping_GetItemString(dict, name); /* owned */
+    v->failed = values == NULL;
     if (v->failed)
         return NULL;
     Py_buffer *view = &v->view[v->count++];
-    v->failed = sm_column_take(dict, what, name, format, *rows, view) < 0;
+    v->failed = sm_view_of(values, what, name, format, view) < 0;
+    Py_DECREF(values);
+    if (!v->failed && *rows >= 0 && view->shape[0] != *rows) {
+        PyErr_Format(PyExc_ValueError, "%s.%s has %zd values, not %zd", what, name, view->shape[0], *rows);
+        v->failed = true;
+    }
     if (v->failed)
         return NULL;
     *rows = view->shape[0];

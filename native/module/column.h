@@ -20,6 +20,6 @@ const void *sm_views_take(sm_views *v, PyObject *dict, const char *what, const c
                           Py_ssize_t *rows);
 void sm_views_release(sm_views *v);
 
-/* Get dict[name] as a contiguous buffer of `rows` values (any number if negative) of `format`. Return 0, or -1 with
- * an exception set that names `what`.`name`. The caller releases `view` in any case. */
-int sm_column_take(PyObject *dict, const char *what, const char *name, char format, Py_ssize_t rows, Py_buffer *view);
+/* Get a one-dimensional buffer of a format. Return 0, or -1 with an exception set that names `what`.`name`. The caller
+ * releases `view` in any case. */
+int sm_view_of(PyObject *values, const char *what, const char *name, char format, Py_buffer *view);

@@ -37,7 +37,7 @@ PyObject *sm_module_coverage_status(void) {
 
 PyMethodDef sm_methods_coverage[] = {
     {"cover_context", cover_context, METH_O,
-     "cover_context(name): what runs from now on, in all threads, belongs to the context of this name ('': to none)."},
+     "Let what runs from now on, in all threads, belong to the context of this name ('': to none)."},
     {"cover_executed", cover_executed, METH_NOARGS,
      "Return how many lines were executed so far, each as often as it was: with counts, else 0."},
     {NULL, NULL, 0, NULL},

@@ -7,30 +7,28 @@
 #include "module/containers.h"
 #include "module/module.h"
 
-static void no_memory(sm_views *v) {
-    PyErr_NoMemory();
+/* Set an exception, and let no more buffers be taken. */
+static void fail(sm_views *v, PyObject *type, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    PyErr_FormatV(type, format, arguments);
+    va_end(arguments);
     v->failed = true;
 }
 
 /* Return true if all values are in [from, below), otherwise set a ValueError. */
 static int in_range(sm_views *v, const char *name, const int64_t *values, Py_ssize_t rows, int64_t from,
                     int64_t below) {
-    for (Py_ssize_t i = 0; !v->failed && i < rows; i++) {
-        if (values[i] < from || values[i] >= below) {
-            PyErr_Format(PyExc_ValueError, "%s: row %zd has %lld, out of range", name, i, (long long)values[i]);
-            v->failed = true;
-        }
-    }
+    for (Py_ssize_t i = 0; !v->failed && i < rows; i++)
+        if (values[i] < from || values[i] >= below)
+            fail(v, PyExc_ValueError, "%s: row %zd has %lld, out of range", name, i, (long long)values[i]);
     return !v->failed;
 }
 
 static int parents_first(sm_views *v, const int64_t *parents, Py_ssize_t rows) {
-    for (Py_ssize_t i = 0; !v->failed && i < rows; i++) {
-        if (parents[i] < -1 || parents[i] >= i) {
-            PyErr_Format(PyExc_ValueError, "nodes.parent: row %zd has %lld", i, (long long)parents[i]);
-            v->failed = true;
-        }
-    }
+    for (Py_ssize_t i = 0; !v->failed && i < rows; i++)
+        if (parents[i] < -1 || parents[i] >= i)
+            fail(v, PyExc_ValueError, "nodes.parent: row %zd has %lld", i, (long long)parents[i]);
     return !v->failed;
 }
 
@@ -38,7 +36,7 @@ static int parents_first(sm_views *v, const int64_t *parents, Py_ssize_t rows) {
 static void *fresh(sm_views *v, Py_ssize_t rows) {
     void *memory = v->failed ? NULL : sm_malloc((size_t)rows * 8);
     if (memory == NULL && !v->failed)
-        no_memory(v);
+        fail(v, PyExc_MemoryError, "");
     return memory;
 }
 
@@ -49,16 +47,19 @@ typedef struct {
     char format;
 } output;
 
-/* Return a dict of Columns that own the memory, or free it if `v` has failed. */
-static PyObject *outputs_dict(PyObject *module, sm_views *v, output *outputs, int count) {
+/* Release the buffers. Return a dict of Columns that own the memory, or free it if `v` has failed. done: negative if
+ * memory ran out. */
+static PyObject *finish(PyObject *module, sm_views *v, int64_t done, output *outputs, int count) {
+    sm_views_release(v);
+    if (done < 0)
+        fail(v, PyExc_MemoryError, "");
     PyObject *dict = v->failed ? NULL : PyDict_New(); /* owned, returned */
     for (int i = 0; i < count; i++) {
         output *o = &outputs[i];
-        if (dict == NULL) {
+        if (dict == NULL)
             sm_free(o->memory);
-            continue;
-        }
-        sm_dict_add(&dict, o->name, sm_column_new(module, o->memory, o->rows, o->format));
+        else
+            sm_dict_add(&dict, o->name, sm_column_new(module, o->memory, o->rows, o->format));
     }
     return dict;
 }
@@ -66,10 +67,8 @@ static PyObject *outputs_dict(PyObject *module, sm_views *v, output *outputs, in
 /* Return the table, borrowed from `tables`, or NULL with v->failed. */
 static PyObject *table_of(sm_views *v, PyObject *tables, const char *name) {
     PyObject *table = v->failed ? NULL : PyDict_GetItemString(tables, name);
-    if (table == NULL && !v->failed) {
-        PyErr_Format(PyExc_ValueError, "no table '%s'", name);
-        v->failed = true;
-    }
+    if (table == NULL && !v->failed)
+        fail(v, PyExc_ValueError, "no table '%s'", name);
     return table;
 }
 
@@ -126,42 +125,26 @@ static PyObject *core_estimate(PyObject *module, PyObject *arguments) {
     sm_estimate_input in = {.distorted = distorted};
     take_estimate_input(&v, tables, &in);
     Py_ssize_t n = (Py_ssize_t)in.nodes, f = (Py_ssize_t)in.functions;
+    sm_estimates out;
     output outputs[] = {
-        {"own_ns", fresh(&v, n), n, 'd'},
-        {"own_error_ns", fresh(&v, n), n, 'd'},
-        {"total_ns", fresh(&v, n), n, 'd'},
-        {"total_error_ns", fresh(&v, n), n, 'd'},
-        {"total_square", fresh(&v, n), n, 'd'},
-        {"depth", fresh(&v, n), n, 'q'},
-        {"function_own_ns", fresh(&v, f), f, 'd'},
-        {"function_own_error_ns", fresh(&v, f), f, 'd'},
-        {"total_wait_ns", fresh(&v, n), n, 'd'},
-        {"total_distortion", fresh(&v, n), n, 'd'},
-        {"function_distortion_ns", fresh(&v, f), f, 'd'},
+        {"own_ns", out.own = fresh(&v, n), n, 'd'},
+        {"own_error_ns", out.own_error = fresh(&v, n), n, 'd'},
+        {"total_ns", out.total = fresh(&v, n), n, 'd'},
+        {"total_error_ns", out.total_error = fresh(&v, n), n, 'd'},
+        {"total_square", out.total_square = fresh(&v, n), n, 'd'},
+        {"depth", out.depth = fresh(&v, n), n, 'q'},
+        {"function_own_ns", out.function_own = fresh(&v, f), f, 'd'},
+        {"function_own_error_ns", out.function_own_error = fresh(&v, f), f, 'd'},
+        {"total_wait_ns", out.total_wait = fresh(&v, n), n, 'd'},
+        {"total_distortion", out.total_distortion = fresh(&v, n), n, 'd'},
+        {"function_distortion_ns", out.function_distortion = fresh(&v, f), f, 'd'},
     };
-    sm_estimates out = {
-        .own = outputs[0].memory,
-        .own_error = outputs[1].memory,
-        .total = outputs[2].memory,
-        .total_error = outputs[3].memory,
-        .total_square = outputs[4].memory,
-        .depth = outputs[5].memory,
-        .function_own = outputs[6].memory,
-        .function_own_error = outputs[7].memory,
-        .total_wait = outputs[8].memory,
-        .total_distortion = outputs[9].memory,
-        .function_distortion = outputs[10].memory,
-    };
-    if (!v.failed) {
-        int done;
-        Py_BEGIN_ALLOW_THREADS done = sm_estimate(&in, &out);
-        Py_END_ALLOW_THREADS;
-        if (done < 0)
-            no_memory(&v);
-    }
-    PyObject *result = outputs_dict(module, &v, outputs, (int)(sizeof outputs / sizeof *outputs));
-    sm_views_release(&v);
-    return result;
+    int done = 0;
+    Py_BEGIN_ALLOW_THREADS;
+    if (!v.failed)
+        done = sm_estimate(&in, &out);
+    Py_END_ALLOW_THREADS;
+    return finish(module, &v, done, outputs, (int)(sizeof outputs / sizeof *outputs));
 }
 
 static PyObject *core_aggregate(PyObject *module, PyObject *arguments) {
@@ -184,10 +167,8 @@ static PyObject *core_aggregate(PyObject *module, PyObject *arguments) {
     in.total_wait = sm_views_take(&v, estimated, "estimated", "total_wait_ns", 'd', &rows);
     in.total_square = sm_views_take(&v, estimated, "estimated", "total_square", 'd', &rows);
     in.total_distortion = sm_views_take(&v, estimated, "estimated", "total_distortion", 'd', &rows);
-    if (!v.failed && functions < 0) {
-        PyErr_SetString(PyExc_ValueError, "aggregate(): the number of functions is negative");
-        v.failed = true;
-    }
+    if (!v.failed && functions < 0)
+        fail(&v, PyExc_ValueError, "aggregate(): the number of functions is negative");
     if (!v.failed && parents_first(&v, in.parent, rows) &&
         in_range(&v, "nodes.function", in.function, rows, 0, functions)) {
         in.nodes = (size_t)rows;
@@ -203,16 +184,12 @@ static PyObject *core_aggregate(PyObject *module, PyObject *arguments) {
     outputs[SM_SUMS + 1] = (output){"total_ns", out.total = fresh(&v, functions), functions, 'd'};
     outputs[SM_SUMS + 2] = (output){"total_error_ns", out.total_error = fresh(&v, functions), functions, 'd'};
     outputs[SM_SUMS + 3] = (output){"total_wait_ns", out.total_wait = fresh(&v, functions), functions, 'd'};
-    if (!v.failed) {
-        int done;
-        Py_BEGIN_ALLOW_THREADS done = sm_aggregate(&in, &out);
-        Py_END_ALLOW_THREADS;
-        if (done < 0)
-            no_memory(&v);
-    }
-    PyObject *result = outputs_dict(module, &v, outputs, SM_SUMS + 4);
-    sm_views_release(&v);
-    return result;
+    int done = 0;
+    Py_BEGIN_ALLOW_THREADS;
+    if (!v.failed)
+        done = sm_aggregate(&in, &out);
+    Py_END_ALLOW_THREADS;
+    return finish(module, &v, done, outputs, SM_SUMS + 4);
 }
 
 static PyObject *core_combine(PyObject *module, PyObject *arguments) {
@@ -227,12 +204,9 @@ static PyObject *core_combine(PyObject *module, PyObject *arguments) {
     const int64_t *function = sm_views_take(&v, nodes, "nodes", "function", 'q', &rows);
     if (!v.failed && parents_first(&v, parent, rows) && in_range(&v, "nodes.thread", thread, rows, 0, threads) &&
         in_range(&v, "nodes.function", function, rows, 0, INT32_MAX)) {
-        for (Py_ssize_t n = 0; !v.failed && n < rows; n++) {
-            if (parent[n] >= 0 && chosen[thread[n]] && !chosen[thread[parent[n]]]) {
-                PyErr_SetString(PyExc_ValueError, "the parent of a node is on another thread");
-                v.failed = true;
-            }
-        }
+        for (Py_ssize_t n = 0; !v.failed && n < rows; n++)
+            if (parent[n] >= 0 && chosen[thread[n]] && !chosen[thread[parent[n]]])
+                fail(&v, PyExc_ValueError, "the parent of a node is on another thread");
     }
     rows = v.failed ? 0 : rows;
     output outputs[] = {
@@ -241,18 +215,14 @@ static PyObject *core_combine(PyObject *module, PyObject *arguments) {
         {"function", fresh(&v, rows), rows, 'q'},
         {"depth", fresh(&v, rows), rows, 'q'},
     };
-    if (!v.failed) {
-        int64_t combined;
-        Py_BEGIN_ALLOW_THREADS combined = sm_combine((size_t)rows, parent, thread, function, chosen, outputs[0].memory,
-                                                     outputs[1].memory, outputs[2].memory, outputs[3].memory);
-        Py_END_ALLOW_THREADS;
-        if (combined < 0)
-            no_memory(&v);
-        outputs[1].rows = outputs[2].rows = outputs[3].rows = (Py_ssize_t)combined;
-    }
-    PyObject *result = outputs_dict(module, &v, outputs, 4);
-    sm_views_release(&v);
-    return result;
+    int64_t combined = 0;
+    Py_BEGIN_ALLOW_THREADS;
+    if (!v.failed)
+        combined = sm_combine((size_t)rows, parent, thread, function, chosen, outputs[0].memory, outputs[1].memory,
+                              outputs[2].memory, outputs[3].memory);
+    Py_END_ALLOW_THREADS;
+    outputs[1].rows = outputs[2].rows = outputs[3].rows = (Py_ssize_t)combined;
+    return finish(module, &v, combined, outputs, 4);
 }
 
 static void sum_values(const int64_t *to, Py_ssize_t count, const void *values, char format, int is_or, void *sums) {
@@ -289,16 +259,12 @@ static PyObject *core_sum_by(PyObject *module, PyObject *arguments) {
     if (!v.failed)
         in_range(&v, "to", to, count, -1, rows);
     void *sums = fresh(&v, rows);
-    PyObject *result = NULL;
     if (!v.failed) {
         memset(sums, 0, (size_t)rows * 8);
         sum_values(to, count, values, (char)format, is_or, sums);
-        result = sm_column_new(module, sums, rows, (char)format);
-    } else {
-        sm_free(sums);
     }
     sm_views_release(&v);
-    return result;
+    return v.failed ? NULL : sm_column_new(module, sums, rows, (char)format);
 }
 
 static PyObject *core_take(PyObject *module, PyObject *arguments) {
@@ -314,32 +280,25 @@ static PyObject *core_take(PyObject *module, PyObject *arguments) {
     const int64_t *from = sm_views_take(&v, holder, "columns", "rows", 'q', &rows);
     if (!v.failed)
         in_range(&v, "rows", from, rows, 0, count);
-    int64_t *taken = fresh(&v, v.failed ? 0 : rows);
-    PyObject *result = NULL;
-    if (!v.failed) {
-        for (Py_ssize_t i = 0; i < rows; i++)
-            taken[i] = values[from[i]]; /* copies the bits, whatever the format */
-        result = sm_column_new(module, taken, rows, (char)format);
-    }
+    int64_t *taken = fresh(&v, rows);
+    for (Py_ssize_t i = 0; !v.failed && i < rows; i++)
+        taken[i] = values[from[i]]; /* copies the bits, whatever the format */
     sm_views_release(&v);
-    return result;
+    return v.failed ? NULL : sm_column_new(module, taken, rows, (char)format);
 }
 
 PyMethodDef sm_methods_estimate[] = {
     {"estimate", core_estimate, METH_VARARGS,
-     "estimate(tables, distorted=True) -> dict\n\nOwn and total times with errors of nodes (own_ns, own_error_ns, "
-     "total_ns, total_error_ns, total_square, total_distortion, total_wait_ns, depth) and own times of functions "
-     "(function_own_ns, function_own_error_ns, function_distortion_ns). distorted: errors contain what probes do to "
-     "the code around them."},
-    {"aggregate", core_aggregate, METH_VARARGS,
-     "aggregate(nodes, estimated, functions) -> dict\n\nSums over each function's nodes, and its total time."},
+     "Return own and total times with errors of nodes (own_ns, own_error_ns, total_ns, total_error_ns, total_square, "
+     "total_distortion, total_wait_ns, depth) and own times of functions (function_own_ns, function_own_error_ns, "
+     "function_distortion_ns). distorted: errors contain what probes do to the code around them."},
+    {"aggregate", core_aggregate, METH_VARARGS, "Return sums over each function's nodes, and its total time."},
     {"combine", core_combine, METH_VARARGS,
-     "combine(nodes, chosen) -> dict\n\nThe tree of the threads t with chosen[t] != 0 laid on one another: to (for "
-     "each node its row or -1), parent, function, depth."},
+     "Return the tree of the threads t with chosen[t] != 0 laid on one another: to (for each node its row or -1), "
+     "parent, "
+     "function, depth."},
     {"sum_by", core_sum_by, METH_VARARGS,
-     "sum_by({'to':, 'values':}, rows, format, is_or=False) -> Column\n\nFor each row the sum (or the bitwise or) of "
-     "the values whose `to` is that row."},
-    {"take", core_take, METH_VARARGS,
-     "take({'values':, 'rows':}, format) -> Column\n\nThe values at the given rows, in their order."},
+     "Return for each row the sum (or the bitwise or) of the values whose `to` is that row."},
+    {"take", core_take, METH_VARARGS, "Return the values at the given rows, in their order."},
     {NULL, NULL, 0, NULL},
 };

@@ -78,9 +78,7 @@ void sm_signals_release(bool deliver) {
 
 static PyObject *hear_signals(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(none)) {
     sm_signals_release(true);
-    if (PyErr_CheckSignals() < 0)
-        return NULL;
-    Py_RETURN_NONE;
+    return sm_none(PyErr_CheckSignals());
 }
 
 static PyObject *at_end(PyObject *Py_UNUSED(module), PyObject *function) {
@@ -118,9 +116,7 @@ static PyObject *run_program(PyObject *module, PyObject *arguments) {
 }
 
 static PyObject *set_first_path(PyObject *Py_UNUSED(module), PyObject *path) {
-    if (sm_set_first_path(path) < 0)
-        return NULL;
-    Py_RETURN_NONE;
+    return sm_none(sm_set_first_path(path));
 }
 
 PyMethodDef sm_methods_exit_status[] = {

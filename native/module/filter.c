@@ -152,11 +152,10 @@ static PyObject *filter_of_event(PyObject *self, PyObject *arguments) {
 
 static PyMethodDef filter_methods[] = {
     {"of_code", filter_of_code, METH_VARARGS,
-     "of_code(code, globals=None) -> (yes, maybe)\n\nReturn the kinds of events that are certainly wanted of this code "
-     "object, and those that may be, as bits."},
+     "Return the kinds of events that are certainly wanted of this code object, and those that may be, as bits."},
     {"of_event", filter_of_event, METH_VARARGS,
-     "of_event(kind, facts) -> bool | None\n\nReturn whether an event of this kind (a number) with the facts of the "
-     "dict is wanted. None: that depends on facts that are not known."},
+     "Return whether an event of this kind (a number) with the facts of the dict is wanted. None: that depends on "
+     "facts that are not known."},
     {NULL, NULL, 0, NULL},
 };
 
@@ -169,8 +168,7 @@ static PyObject *core_glob(PyObject *Py_UNUSED(module), PyObject *arguments) {
 }
 
 static PyMethodDef filter_functions[] = {
-    {"_glob", core_glob, METH_VARARGS,
-     "_glob(pattern, text) -> bool\n\nReturn whether the pattern matches the text, both as UTF-8."},
+    {"_glob", core_glob, METH_VARARGS, "Return whether the pattern matches the text, both as UTF-8."},
     {NULL, NULL, 0, NULL},
 };
 #endif

@@ -178,9 +178,7 @@ static PyObject *newest(PyObject *Py_UNUSED(none), bool trace) {
 }
 
 static PyObject *stand_in(PyObject *function, bool trace) {
-    if (sm_pyhook_stand_in(hook_type, PyThreadState_Get(), trace, function == Py_None ? NULL : function) < 0)
-        return NULL;
-    Py_RETURN_NONE;
+    return sm_none(sm_pyhook_stand_in(hook_type, PyThreadState_Get(), trace, function == Py_None ? NULL : function));
 }
 
 static PyObject *stands_in(PyObject *Py_UNUSED(none), bool trace) {

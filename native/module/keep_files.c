@@ -62,9 +62,7 @@ static PyObject *at_exit(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(none))
         Py_RETURN_NONE;
     int status = call("");
     stop();
-    if (status < 0)
-        return NULL;
-    Py_RETURN_NONE;
+    return sm_none(status);
 }
 
 static PyMethodDef exit_method = {"at_exit", at_exit, METH_NOARGS, NULL};
@@ -83,9 +81,7 @@ static PyObject *keep(PyObject *Py_UNUSED(module), PyObject *wanted) {
     sm_watch_keep = now_and_then;
     sm_safepoint_wait(SM_SAFE_WATCHES, SM_KEEP_NS);
     sm_fatal_signal_want(SM_FATAL_SIGNAL_WATCHES, end_by_signal);
-    if (sm_safepoint_start(SM_SAFE_WATCHES, now_and_then) < 0)
-        return NULL;
-    Py_RETURN_NONE;
+    return sm_none(sm_safepoint_start(SM_SAFE_WATCHES, now_and_then));
 }
 
 PyMethodDef sm_methods_keep_files[] = {

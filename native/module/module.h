@@ -22,6 +22,11 @@ int sm_module_add_hooks(PyObject *module);
 /* The flags and the address of a method that takes keywords. */
 #define SM_KEYWORDS(function) (PyCFunction)(void (*)(void))(function), METH_VARARGS | METH_KEYWORDS
 
+/* Return None, or NULL for a failure, with its exception set. */
+static inline PyObject *sm_none(int done) {
+    return done < 0 ? NULL : Py_NewRef(Py_None);
+}
+
 /* Free an instance of a heap type, at the end of its deallocator. */
 static inline void sm_object_free(PyObject *self) {
     PyTypeObject *type = Py_TYPE(self);

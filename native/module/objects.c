@@ -318,27 +318,20 @@ PyObject *sm_module_objects_status(void) {
 }
 
 PyMethodDef sm_methods_objects[] = {
-    {"objects_quiet", objects_quiet, METH_O,
-     "objects_quiet(on): stop recording births on this thread, or resume. Calls nest."},
-    {"objects_mark", objects_mark, METH_O,
-     "objects_mark(name): add a row to the marks and return the number of births so far."},
+    {"objects_quiet", objects_quiet, METH_O, "Stop recording births on this thread, or resume. Calls nest."},
+    {"objects_mark", objects_mark, METH_O, "Add a row to the marks and return the number of births so far."},
     {"objects_end", objects_end, METH_NOARGS,
-     "objects_end(): the program has ended and what follows is seismo's own: the timeline ends here unless another "
-     "birth follows."},
+     "End the timeline, unless another birth follows: what comes now is seismo's own."},
     {"objects_alive", SM_KEYWORDS(objects_alive),
-     "objects_alive(first=0, last=-1): return {site: number of its objects that were born in (first, last] and are "
-     "alive}."},
+     "Return {site: number of its objects that were born in (first, last] and are alive}."},
     {"objects_addresses", SM_KEYWORDS(objects_addresses),
-     "objects_addresses(sites, first=0, last=-1, limit=100, spans=False): return {site: addresses} of live objects of "
-     "a "
-     "tuple of sites, at most limit of each and 100,000 in all; with spans, of those born in a span. Addresses may "
-     "only be compared."},
+     "Return {site: addresses} of live objects of a tuple of sites, at most limit of each and 100,000 in all; with "
+     "spans, of those born in a span. Addresses may only be compared."},
     {"objects_site", objects_site, METH_O,
-     "objects_site(id): return (module and name of the type, module, qualified name and file of the function, line, "
-     "node)."},
+     "Return (module and name of the type, module, qualified name and file of the function, line, node)."},
     {"objects_objection", objects_objection, METH_NOARGS, "Return why no objects can be recorded here, or None."},
     {"objects_add_holders", objects_add_holders, METH_O,
-     "objects_add_holders(rows): add rows of holders to the recording, in place of earlier ones of the same objects. "
-     "parent is an index into these rows, or -1."},
+     "Add rows of holders to the recording, in place of earlier ones of the same objects. parent is an index into "
+     "these rows, or -1."},
     {NULL, NULL, 0, NULL},
 };

@@ -251,8 +251,8 @@ static PyObject *set_process_receiver(PyObject *Py_UNUSED(module), PyObject *arg
 
 PyMethodDef sm_methods_processes[] = {
     {"set_process_receiver", set_process_receiver, METH_VARARGS,
-     "set_process_receiver(receiver, starts): call receiver(name, values, names) before the process ends at once "
-     "(os._exit), becomes another program or, if starts, starts another process; it may return other values. After an "
-     "exec that failed, receiver(name, None, ()) is called. None: call nothing and restore the functions."},
+     "Call receiver(name, values, names) before the process ends at once (os._exit), becomes another program or, if "
+     "starts, starts another process; it may return other values. After an exec that failed, receiver(name, None, ()) "
+     "is called. None: call nothing and restore the functions."},
     {NULL, NULL, 0, NULL},
 };

@@ -154,14 +154,12 @@ static PyObject *core_looks(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(arg
 
 PyMethodDef sm_methods_reader[] = {
     {"read", core_read, METH_O,
-     "read(data) -> dict\n\nRead the bytes of a recording into columns. Raises ValueError if they are not a recording, "
-     "or one of a later version."},
-    {"schema", core_schema, METH_NOARGS,
-     "schema() -> dict\n\nReturn the tables and columns of a recording, with their formats."},
+     "Read the bytes of a recording into columns. Raises ValueError if they are not a recording, or one of a later "
+     "version."},
+    {"schema", core_schema, METH_NOARGS, "Return the tables and columns of a recording, with their formats."},
 #ifdef SM_TESTING
     {"_fail_allocation", core_fail_allocation, METH_VARARGS,
-     "_fail_allocation(n, forever=False) -> int\n\nMake the n-th of the core's next allocations fail (0: none). "
-     "Returns how many there were since the last call."},
+     "Make the n-th of the core's next allocations fail (0: none). Returns how many there were since the last call."},
     {"_looks", core_looks, METH_NOARGS, "Return how many places of tables have been looked at."},
 #endif
     {NULL, NULL, 0, NULL},

@@ -183,9 +183,7 @@ static void tracer_dealloc(PyObject *object) { /* the tool is removed, so no eve
 
 static PyObject *tracer_flush(PyObject *object, PyObject *Py_UNUSED(none)) {
     sm_reference_poll();
-    if (deliver((tracer *)object) < 0)
-        return NULL;
-    Py_RETURN_NONE;
+    return sm_none(deliver((tracer *)object));
 }
 
 static PyObject *tracer_remove(PyObject *object, PyObject *Py_UNUSED(none)) {

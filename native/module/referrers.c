@@ -129,11 +129,11 @@ static PyObject *objects_holders(PyObject *Py_UNUSED(module), PyObject *args) {
 
 PyMethodDef sm_methods_referrers[] = {
     {"objects_referrers", objects_referrers, METH_VARARGS,
-     "objects_referrers(objects, wanted, of_a_type, most): append to each list of wanted, {id: list}, those of the "
-     "objects that refer to the one with that id, until it has so many of a type, or so many."},
+     "Append to each list of wanted, {id: list}, those of the objects that refer to the one with that id, until it has "
+     "so many of a type, or so many."},
     {"objects_holders", objects_holders, METH_VARARGS,
-     "objects_holders(heap, wanted): return those objects of a list that may hold a wanted one at whatever distance. "
-     "wanted: {id: list}, and the object is put into the list when it is met; or {id: None}: it is an end, and nobody "
-     "asks who holds it. The heap gets tuples and dicts that the collector does not track."},
+     "Return those objects of a list that may hold a wanted one at whatever distance. wanted: {id: list}, and the "
+     "object is put into the list when it is met; or {id: None}: it is an end, and nobody asks who holds it. The heap "
+     "gets tuples and dicts that the collector does not track."},
     {NULL, NULL, 0, NULL},
 };

@@ -28,7 +28,7 @@ static PyObject *instant(PyObject *Py_UNUSED(module), PyObject *args) {
 PyMethodDef sm_methods_trace_marks[] = {
     {"journaling", is_journaling, METH_NOARGS, "Return True while a recording with a journal runs in this process."},
     {"instant", instant, METH_VARARGS,
-     "instant(kind, span, name, json): write a mark of the program; span is a number or 0, json an object or \"\". "
-     "Return False if this thread is not recorded or the texts are too long."},
+     "Write a mark of the program; span is a number or 0, json an object or \"\". Return False if this thread is not "
+     "recorded or the texts are too long."},
     {NULL, NULL, 0, NULL},
 };

@@ -4,54 +4,39 @@
 #include "module/column.h"
 #include "module/containers.h"
 #include "module/module.h"
+#include "trace/arrow_batches.h"
 #include "trace/build_zoom.h"
 #include "trace/overview.h"
 #include "trace/window.h"
 
-enum { DATA, PLACES, HEADS, LEVELS, LONGEST, PARENT, THREAD, FUNCTION, OWN, CALLS, RESUMES, ORIGIN, END, VIEWS };
-
 typedef struct {
-    PyObject_HEAD Py_buffer view[VIEWS]; /* held while the journal reads them */
+    PyObject_HEAD sm_views views; /* held while the journal reads them */
     sm_index index;
     sm_zoom_sheets sheets;
     sm_dictionary dictionary;
     double *weight; /* owned */
     sm_trace journal;
-    Py_ssize_t functions;
+    const int64_t *function; /* by node */
+    const int64_t *longest;  /* pairs of offset and length */
+    size_t functions, longest_count;
 } timeline;
 
 /* ---- construction ---- */
 
-static const char *const NAMES[VIEWS] = {"data",     "places", "heads", "levels",  "longest", "parent", "thread",
-                                         "function", "own_ns", "calls", "resumes", "origin",  "end"};
-
-static int take_views(timeline *self, PyObject *given) {
-    PyObject *data = PyMapping_GetItemString(given, NAMES[DATA]); /* owned */
-    int done = data ? PyObject_GetBuffer(data, &self->view[DATA], PyBUF_SIMPLE) : -1;
-    Py_XDECREF(data);
-    for (int v = PLACES; done >= 0 && v < VIEWS; v++) {
-        int of_nodes = v > PARENT && v < ORIGIN;
-        Py_ssize_t rows = of_nodes ? self->view[PARENT].shape[0] : v == END ? self->view[ORIGIN].shape[0] : -1;
-        done = sm_column_take(given, "journal", NAMES[v], v == OWN ? 'd' : 'q', rows, &self->view[v]);
-    }
-    return done;
-}
-
 static int check_nodes(const timeline *self) {
-    const int64_t *parent = self->view[PARENT].buf, *thread = self->view[THREAD].buf;
-    const int64_t *function = self->view[FUNCTION].buf;
-    Py_ssize_t nodes = self->view[PARENT].shape[0], threads = self->view[ORIGIN].shape[0];
-    for (Py_ssize_t n = 0; n < nodes; n++) {
-        if (parent[n] < -1 || parent[n] >= n || thread[n] < 0 || thread[n] >= threads || function[n] < 0 ||
-            function[n] >= self->functions || (parent[n] >= 0 && thread[parent[n]] != thread[n])) {
-            PyErr_Format(PyExc_ValueError, "journal: node %zd is not sound", n);
+    const sm_dictionary *d = &self->dictionary;
+    const int64_t *parent = d->parent, *thread = d->thread, *function = self->function, *origin = self->journal.origin;
+    for (size_t n = 0; n < d->nodes; n++) {
+        if (parent[n] < -1 || parent[n] >= (int64_t)n || thread[n] < 0 || thread[n] >= (int64_t)d->threads ||
+            function[n] < 0 || function[n] >= (int64_t)self->functions ||
+            (parent[n] >= 0 && thread[parent[n]] != thread[n])) {
+            PyErr_Format(PyExc_ValueError, "journal: node %zu is not sound", n);
             return -1;
         }
     }
-    for (Py_ssize_t t = 0; t < threads; t++) {
-        if (((const int64_t *)self->view[ORIGIN].buf)[t] < 0 ||
-            ((const int64_t *)self->view[ORIGIN].buf)[t] > (int64_t)1 << 61) {
-            PyErr_Format(PyExc_ValueError, "journal: thread %zd is not sound", t);
+    for (size_t t = 0; t < d->threads; t++) {
+        if (origin[t] < 0 || origin[t] > (int64_t)1 << 61) {
+            PyErr_Format(PyExc_ValueError, "journal: thread %zu is not sound", t);
             return -1;
         }
     }
@@ -59,16 +44,13 @@ static int check_nodes(const timeline *self) {
 }
 
 /* Set each node's mean ns per segment. It has one for each entry, and one more for each entry of a child. */
-static int make_weights(timeline *self) {
-    size_t nodes = (size_t)self->view[PARENT].shape[0];
-    const int64_t *parent = self->view[PARENT].buf, *calls = self->view[CALLS].buf;
-    const int64_t *resumes = self->view[RESUMES].buf;
-    const double *own = self->view[OWN].buf;
+static int make_weights(timeline *self, const double *own, const int64_t *calls, const int64_t *resumes) {
+    size_t nodes = self->dictionary.nodes;
+    const int64_t *parent = self->dictionary.parent;
     double *segments = sm_calloc(nodes, sizeof *segments);
     self->weight = sm_calloc(nodes, sizeof *self->weight);
     if (segments == NULL || self->weight == NULL) {
         sm_free(segments);
-        PyErr_NoMemory();
         return -1;
     }
     for (size_t n = 0; n < nodes; n++) {
@@ -85,6 +67,51 @@ static int make_weights(timeline *self) {
     return 0;
 }
 
+static size_t clamped(Py_ssize_t count, Py_ssize_t most) {
+    return (size_t)(count < 0 ? 0 : count < most ? count : most);
+}
+
+/* Read the columns. Return -1 with an exception set. */
+static int fill(timeline *self, PyObject *given, Py_ssize_t sound_nodes, Py_ssize_t sound_threads) {
+    sm_views *v = &self->views;
+    Py_ssize_t size = -1, pieces = -1, heads = -1, levels = -1, longest = -1, nodes = -1, threads = -1;
+    const uint8_t *data = sm_views_take(v, given, "journal", "data", 'B', &size);
+    const int64_t *piece = sm_views_take(v, given, "journal", "places", 'q', &pieces);
+    const int64_t *head = sm_views_take(v, given, "journal", "heads", 'q', &heads);
+    const int64_t *level = sm_views_take(v, given, "journal", "levels", 'q', &levels);
+    self->longest = sm_views_take(v, given, "journal", "longest", 'q', &longest);
+    const int64_t *parent = sm_views_take(v, given, "journal", "parent", 'q', &nodes);
+    const int64_t *thread = sm_views_take(v, given, "journal", "thread", 'q', &nodes);
+    self->function = sm_views_take(v, given, "journal", "function", 'q', &nodes);
+    const double *own = sm_views_take(v, given, "journal", "own_ns", 'd', &nodes);
+    const int64_t *calls = sm_views_take(v, given, "journal", "calls", 'q', &nodes);
+    const int64_t *resumes = sm_views_take(v, given, "journal", "resumes", 'q', &nodes);
+    const int64_t *origin = sm_views_take(v, given, "journal", "origin", 'q', &threads);
+    const int64_t *end = sm_views_take(v, given, "journal", "end", 'q', &threads);
+    if (v->failed)
+        return -1;
+    self->longest_count = (size_t)longest / 2;
+    self->dictionary = (sm_dictionary){.nodes = (size_t)nodes,
+                                       .threads = (size_t)threads,
+                                       .sound_nodes = clamped(sound_nodes, nodes),
+                                       .sound_threads = clamped(sound_threads, threads),
+                                       .parent = parent,
+                                       .thread = thread};
+    self->journal = (sm_trace){.index = &self->index, .dictionary = &self->dictionary, .origin = origin, .end = end};
+    if (check_nodes(self) < 0)
+        return -1;
+    size_t sound = self->dictionary.sound_threads;
+    if (make_weights(self, own, calls, resumes) < 0 || sm_dictionary_make(&self->dictionary) < 0 ||
+        sm_index_make(&self->index, data, (size_t)size, piece, (size_t)pieces / 2, head, (size_t)heads / 3, sound) <
+            0 ||
+        sm_zoom_sheets_make(&self->sheets, data, (size_t)size, level, (size_t)levels / 2, sound) < 0) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    self->journal.weight = self->weight;
+    return 0;
+}
+
 static PyObject *timeline_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords) {
     static char *names[] = {"columns", "functions", "sound_nodes", "sound_threads", NULL};
     PyObject *given; /* borrowed */
@@ -96,45 +123,9 @@ static PyObject *timeline_new(PyTypeObject *type, PyObject *arguments, PyObject 
     timeline *self = (timeline *)type->tp_alloc(type, 0);
     if (self == NULL)
         return NULL;
-    self->functions = functions;
-    if (take_views(self, given) < 0 || check_nodes(self) < 0 || make_weights(self) < 0) {
-        Py_DECREF(self);
-        return NULL;
-    }
-    Py_ssize_t nodes = self->view[PARENT].shape[0], threads = self->view[ORIGIN].shape[0];
-    self->dictionary = (sm_dictionary){
-        .nodes = (size_t)nodes,
-        .threads = (size_t)threads,
-        .sound_nodes = (size_t)(sound_nodes < 0       ? 0
-                                : sound_nodes < nodes ? sound_nodes
-                                                      : nodes),
-        .sound_threads = (size_t)(sound_threads < 0         ? 0
-                                  : sound_threads < threads ? sound_threads
-                                                            : threads),
-        .parent = self->view[PARENT].buf,
-        .thread = self->view[THREAD].buf,
-    };
-    int done = sm_dictionary_make(&self->dictionary);
-    if (done == 0) {
-        const Py_buffer *pieces = &self->view[PLACES], *heads = &self->view[HEADS];
-        done = sm_index_make(&self->index, self->view[DATA].buf, (size_t)self->view[DATA].len, pieces->buf,
-                             (size_t)pieces->shape[0] / 2, heads->buf, (size_t)heads->shape[0] / 3,
-                             self->dictionary.sound_threads);
-    }
-    if (done == 0) {
-        done = sm_zoom_sheets_make(&self->sheets, self->view[DATA].buf, (size_t)self->view[DATA].len,
-                                   self->view[LEVELS].buf, (size_t)self->view[LEVELS].shape[0] / 2,
-                                   self->dictionary.sound_threads);
-    }
-    if (done < 0) {
-        Py_DECREF(self);
-        return PyErr_NoMemory();
-    }
-    self->journal = (sm_trace){.index = &self->index,
-                               .dictionary = &self->dictionary,
-                               .weight = self->weight,
-                               .origin = self->view[ORIGIN].buf,
-                               .end = self->view[END].buf};
+    self->functions = (size_t)functions;
+    if (fill(self, given, sound_nodes, sound_threads) < 0)
+        Py_CLEAR(self);
     return (PyObject *)self;
 }
 
@@ -144,8 +135,7 @@ static void timeline_dealloc(PyObject *object) {
     sm_zoom_sheets_free(&self->sheets);
     sm_dictionary_free(&self->dictionary);
     sm_free(self->weight);
-    for (int v = 0; v < VIEWS; v++)
-        PyBuffer_Release(&self->view[v]);
+    sm_views_release(&self->views);
     sm_object_free(object);
 }
 
@@ -194,28 +184,14 @@ typedef struct {
 static void fill_call(const timeline *self, const void *context, size_t i, int64_t *values) {
     const call_rows *calls = context;
     const sm_window_call *row = &calls->rows[i];
-    const sm_stream *stream = &self->index.stream[row->stream];
-    const sm_call *call = &row->call;
-    const int64_t row_values[] = {call->start,
-                                  call->end,
-                                  call->start_bound,
-                                  call->end_bound,
-                                  stream->thread,
-                                  (int64_t)stream->number,
-                                  ((const int64_t *)self->view[FUNCTION].buf)[call->node],
-                                  call->node,
-                                  calls->window ? sm_window_row(calls->window, row->stream, call->parent) : -1,
-                                  calls->window ? sm_window_row(calls->window, row->stream, call->call) : -1,
-                                  call->depth,
-                                  call->flags};
-    memcpy(values, row_values, sizeof row_values);
+    const sm_window *w = calls->window;
+    int64_t parent = w ? sm_window_row(w, row->stream, row->call.parent) : -1;
+    int64_t call = w ? sm_window_row(w, row->stream, row->call.call) : -1;
+    sm_call_values(values, &row->call, &self->index.stream[row->stream], self->function, parent, call);
 }
 
 static PyObject *call_columns(const timeline *self, const sm_window *window, const sm_window_call *rows, size_t count) {
-    static const char *const names[] = {"start_ns", "end_ns", "start_bound_ns", "end_bound_ns", "thread", "stream",
-                                        "function", "node",   "parent",         "call",         "depth",  "flags",
-                                        NULL};
-    return columns_of(self, &(row_table){names, count, &(call_rows){window, rows}, fill_call});
+    return columns_of(self, &(row_table){sm_call_columns, count, &(call_rows){window, rows}, fill_call});
 }
 
 static PyObject *gap_list(const timeline *self, const sm_buffer *gaps) {
@@ -270,13 +246,18 @@ static PyObject *timeline_read(PyObject *object, PyObject *arguments) {
 static void fill_run(const timeline *self, const void *context, size_t i, int64_t *values) {
     const sm_run *r = &((const sm_run *)context)[i];
     const sm_stream *stream = &self->index.stream[r->stream];
-    const int64_t *function = self->view[FUNCTION].buf;
-    const int64_t row_values[] = {r->start,          r->end,
-                                  r->busy,           r->most,
-                                  r->bound,          (int64_t)r->calls,
-                                  stream->thread,    (int64_t)stream->number,
-                                  function[r->node], r->node,
-                                  r->depth,          r->flags};
+    const int64_t row_values[] = {r->start,
+                                  r->end,
+                                  r->busy,
+                                  r->most,
+                                  r->bound,
+                                  (int64_t)r->calls,
+                                  stream->thread,
+                                  (int64_t)stream->number,
+                                  self->function[r->node],
+                                  r->node,
+                                  r->depth,
+                                  r->flags};
     memcpy(values, row_values, sizeof row_values);
 }
 
@@ -319,7 +300,7 @@ static PyObject *timeline_overview(PyObject *object, PyObject *arguments) {
                                .first_depth = (uint32_t)first,
                                .last_depth = (uint32_t)last,
                                .wanted = wanted.buf,
-                               .function = self->view[FUNCTION].buf,
+                               .function = self->function,
                                .sheets = &self->sheets};
     sm_overview overview;
     int done;
@@ -341,8 +322,7 @@ static PyObject *timeline_build(PyObject *object, PyObject *least) {
     size_t bytes = PyLong_AsSize_t(least), before = self->sheets.sheets;
     if (bytes == (size_t)-1 && PyErr_Occurred())
         return NULL;
-    if (sm_zoom_sheets_build(&self->sheets, &self->journal, self->view[FUNCTION].buf, (size_t)self->functions, bytes) <
-        0) {
+    if (sm_zoom_sheets_build(&self->sheets, &self->journal, self->function, self->functions, bytes) < 0) {
         return PyErr_NoMemory();
     }
     return PyLong_FromSize_t(self->sheets.sheets - before);
@@ -368,7 +348,7 @@ static PyObject *moved(PyObject *module, int64_t **memory, Py_ssize_t rows) {
 
 static PyObject *longest_columns(const timeline *self, sm_sums *sums) {
     size_t kept = 0;
-    for (Py_ssize_t f = 0; f < self->functions; f++)
+    for (size_t f = 0; f < self->functions; f++)
         if (sums->longest[f].call.depth != UINT32_MAX)
             sums->longest[kept++] = sums->longest[f];
     return call_columns(self, NULL, sums->longest, kept);
@@ -377,9 +357,8 @@ static PyObject *longest_columns(const timeline *self, sm_sums *sums) {
 static PyObject *timeline_longest(PyObject *object, PyObject *Py_UNUSED(none)) {
     timeline *self = (timeline *)object;
     sm_sums sums;
-    const Py_buffer *at = &self->view[LONGEST], *of = &self->view[FUNCTION];
     int done =
-        sm_longest_fill(&sums, &self->journal, of->buf, (size_t)self->functions, at->buf, (size_t)at->shape[0] / 2);
+        sm_longest_fill(&sums, &self->journal, self->function, self->functions, self->longest, self->longest_count);
     PyObject *result = done < 0 ? PyErr_NoMemory() : longest_columns(self, &sums);
     sm_sums_free(&sums);
     return result;
@@ -401,8 +380,7 @@ static PyObject *timeline_sums(PyObject *object, PyObject *Py_UNUSED(none)) {
     Py_ssize_t places = nodes + (Py_ssize_t)self->dictionary.threads;
     sm_sums sums;
     int done;
-    Py_BEGIN_ALLOW_THREADS done =
-        sm_sums_fill(&sums, &self->journal, self->view[FUNCTION].buf, (size_t)self->functions);
+    Py_BEGIN_ALLOW_THREADS done = sm_sums_fill(&sums, &self->journal, self->function, self->functions);
     Py_END_ALLOW_THREADS PyObject *result = done < 0 ? PyErr_NoMemory() : PyDict_New(); /* owned, returned */
     if (result != NULL) {
         sm_dict_add(&result, "calls", moved(module, &sums.calls, nodes));
@@ -446,37 +424,33 @@ static PyObject *timeline_cut(PyObject *object, PyObject *arguments) {
 
 static PyObject *timeline_batches(PyObject *object, PyObject *arguments) {
     timeline *self = (timeline *)object;
-    return sm_trace_batches(object, &self->journal, self->view[FUNCTION].buf, arguments);
+    return sm_trace_batches(object, &self->journal, self->function, arguments);
 }
 
 static PyMethodDef timeline_methods[] = {
     {"read", timeline_read, METH_VARARGS,
-     "read(start, end, thread, limit, look_back) -> dict\n\nThe calls, instants and gaps with times in [start, end), "
-     "ns, of one thread or (-1) all; no more than `limit` calls. When calls began that were open before is looked for "
-     "in "
-     "`look_back` bytes before."},
-    {"batches", timeline_batches, METH_VARARGS,
-     "batches(start, end, look_back, report, times, columns, leaps) -> capsule\n\nThe calls as an Arrow stream."},
+     "Return the calls, instants and gaps with times in [start, end), ns, of one thread or (-1) all; no more than "
+     "`limit` "
+     "calls. When calls began that were open before is looked for in `look_back` bytes before."},
+    {"batches", timeline_batches, METH_VARARGS, "Return the calls as an Arrow stream."},
     {"overview", timeline_overview, METH_VARARGS,
-     "overview(start, end, columns, first, last, threads) -> dict\n\nWhat a picture of so many columns can show of the "
-     "depths in [first, last). threads: a byte for each, or None for all."},
+     "Return what a picture of so many columns can show of the depths in [first, last). threads: a byte for each, or "
+     "None for "
+     "all."},
     {"cut", timeline_cut, METH_VARARGS,
-     "cut(start, end, choice, counts, tree, receiver) -> dict\n\nGoes through the calls with times in [start, end), of "
-     "a choice or (None) all. counts: arrays of a value for each node, which are counted up. Else tree: parent and "
-     "thread of new nodes, the number there of each old node and thread (-1: none), and receiver(payload) gets the "
-     "pieces of a journal with them."},
+     "Go through the calls with times in [start, end), of a choice or (None) all. counts: arrays of a value for each "
+     "node, which are counted up. Else tree: parent and thread of new nodes, the number there of each old node and "
+     "thread (-1: none), and receiver(payload) gets the pieces of a journal with them."},
     {"build", timeline_build, METH_O,
-     "build(least) -> int\n\nMake the levels of streams that have none and hold so many bytes. Returns how many sheets "
-     "there are more."},
-    {"made", timeline_made, METH_NOARGS,
-     "made() -> list\n\nThe sheets of levels that build made, as they would be in a file."},
+     "Make the levels of streams that have none and hold so many bytes. Returns how many sheets there are more."},
+    {"made", timeline_made, METH_NOARGS, "Return the sheets of levels that build made, as they would be in a file."},
     {"longest", timeline_longest, METH_NOARGS,
-     "longest() -> dict\n\nThe longest call of each function, where the recorder noted them."},
-    {"gaps", timeline_gaps, METH_NOARGS, "gaps() -> list\n\nThe gaps, found by the heads of blocks."},
+     "Return the longest call of each function, where the recorder noted them."},
+    {"gaps", timeline_gaps, METH_NOARGS, "Return the gaps, found by the heads of blocks."},
     {"sums", timeline_sums, METH_NOARGS,
-     "sums() -> dict\n\nCounts by node, the longest call of each function, and gaps, of all of it."},
+     "Return counts by node, the longest call of each function, and gaps, of all of it."},
     {"blocks", timeline_blocks, METH_NOARGS,
-     "blocks() -> list\n\nA tuple for each block: thread, stream, time, bytes, whether events before it are missing."},
+     "Return a tuple for each block: thread, stream, time, bytes, whether events before it are missing."},
     {NULL, NULL, 0, NULL},
 };
 

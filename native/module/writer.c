@@ -81,9 +81,7 @@ static PyObject *writer_meta(PyObject *self, PyObject *text) {
     if (json == NULL)
         return NULL;
     sm_writer_meta(w, json, (size_t)length);
-    if (check(w) < 0)
-        return NULL;
-    Py_RETURN_NONE;
+    return sm_none(check(w));
 }
 
 /* Return the table with this name, or -1 with a ValueError set. */
@@ -95,15 +93,15 @@ static int find_table(const char *name) {
     return -1;
 }
 
-static void write_rows(sm_writer *w, int table, const Py_buffer *views, Py_ssize_t rows) {
+static void write_rows(sm_writer *w, int table, const void *const *columns, Py_ssize_t rows) {
     int64_t ints[SM_MAX_COLUMNS] = {0};
     double floats[SM_MAX_COLUMNS] = {0};
     for (Py_ssize_t i = 0; i < rows; i++) {
         for (int c = 0; c < sm_tables[table].columns; c++)
             if (sm_tables[table].column[c].type == SM_TYPE_REAL)
-                floats[c] = ((const double *)views[c].buf)[i];
+                floats[c] = ((const double *)columns[c])[i];
             else
-                ints[c] = ((const int64_t *)views[c].buf)[i];
+                ints[c] = ((const int64_t *)columns[c])[i];
         sm_writer_row(w, (sm_table_kind)table, ints, floats);
     }
 }
@@ -114,28 +112,20 @@ static PyObject *writer_table(PyObject *self, PyObject *arguments) {
     PyObject *columns; /* borrowed */
     if (w == NULL || !PyArg_ParseTuple(arguments, "sO:table", &name, &columns))
         return NULL;
-    int table = find_table(name), taken = 0, done = -1;
+    int table = find_table(name);
     if (table < 0)
         return NULL;
-    Py_buffer views[SM_MAX_COLUMNS];
+    sm_views views = {.count = 0};
+    const void *values[SM_MAX_COLUMNS];
     Py_ssize_t rows = -1; /* set by the first column */
-    for (; taken < sm_tables[table].columns; taken++) {
-        const sm_column *column = &sm_tables[table].column[taken];
-        if (sm_column_take(columns, name, column->name, column->type == SM_TYPE_REAL ? 'd' : 'q', rows, &views[taken]) <
-            0) {
-            PyBuffer_Release(&views[taken]);
-            goto end;
-        }
-        rows = views[taken].shape[0];
+    for (int c = 0; c < sm_tables[table].columns; c++) {
+        const sm_column *column = &sm_tables[table].column[c];
+        values[c] = sm_views_take(&views, columns, name, column->name, column->type == SM_TYPE_REAL ? 'd' : 'q', &rows);
     }
-    write_rows(w, table, views, rows);
-    done = check(w);
-end:
-    while (taken > 0)
-        PyBuffer_Release(&views[--taken]);
-    if (done < 0)
-        return NULL;
-    Py_RETURN_NONE;
+    if (!views.failed)
+        write_rows(w, table, values, rows);
+    sm_views_release(&views);
+    return sm_none(views.failed ? -1 : check(w));
 }
 
 static void write_heads(writer *self) {
@@ -169,9 +159,7 @@ static PyObject *writer_of_journal(PyObject *self, PyObject *arguments) {
     PyBuffer_Release(&payload);
     if (!good)
         return PyErr_Format(PyExc_ValueError, "'%s' is no kind of a journal's chunks", kind);
-    if (check(w) < 0)
-        return NULL;
-    Py_RETURN_NONE;
+    return sm_none(check(w));
 }
 
 static PyObject *writer_finish(PyObject *self, PyObject *Py_UNUSED(none)) {
@@ -192,18 +180,15 @@ static PyObject *writer_finish(PyObject *self, PyObject *Py_UNUSED(none)) {
 }
 
 static PyMethodDef writer_methods[] = {
-    {"string", writer_string, METH_O,
-     "string(text) -> int\n\nAdd a string and return its index. Equal strings are not merged; '' is 0."},
-    {"meta", writer_meta, METH_O, "meta(json)\n\nAdd a JSON object, whose keys override those of earlier ones."},
+    {"string", writer_string, METH_O, "Add a string and return its index. Equal strings are not merged; '' is 0."},
+    {"meta", writer_meta, METH_O, "Add a JSON object, whose keys override those of earlier ones."},
     {"table", writer_table, METH_VARARGS,
-     "table(name, columns)\n\nAdd rows, given as all columns of the table, each a buffer of int64 ('q') or float64 "
-     "('d')."},
+     "Add rows, given as all columns of the table, each a buffer of int64 ('q') or float64 ('d')."},
     {"of_journal", writer_of_journal, METH_VARARGS,
-     "of_journal(kind, payload)\n\nAdd a chunk of a journal: a piece (JRNL), a sheet of its levels (LEVL), longest "
-     "calls (LONG)."},
+     "Add a chunk of a journal: a piece (JRNL), a sheet of its levels (LEVL), longest calls (LONG)."},
     {"finish", writer_finish, METH_NOARGS,
-     "finish() -> bytes | None\n\nWrite the rest and the index. Returns the bytes of a Writer into memory. Raises "
-     "OSError if not everything could be written."},
+     "Write the rest and the index. Returns the bytes of a Writer into memory. Raises OSError if not everything could "
+     "be written."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -7,26 +7,28 @@
 #include "base/alloc.h"
 #include "trace/seek.h"
 
-enum {
-    B_ID,
-    B_START,
-    B_END,
-    B_START_BOUND,
-    B_END_BOUND,
-    B_THREAD,
-    B_STREAM,
-    B_FUNCTION,
-    B_NODE,
-    B_PARENT,
-    B_CALL,
-    B_DEPTH,
-    B_FLAGS,
-    B_COLUMNS
-};
-static const char *const NAME[B_COLUMNS] = {"id",     "start_ns", "end_ns",   "start_bound_ns", "end_bound_ns",
-                                            "thread", "stream",   "function", "node",           "parent",
-                                            "call",   "depth",    "flags"};
-_Static_assert((int)B_COLUMNS == SM_BATCH_COLUMNS, "the header says how many");
+enum { B_ID = 0, B_START = 1, B_START_BOUND = 3 }; /* numbers of columns */
+
+const char *const sm_call_columns[SM_BATCH_COLUMNS] = {
+    "start_ns", "end_ns", "start_bound_ns", "end_bound_ns", "thread", "stream", "function",
+    "node",     "parent", "call",           "depth",        "flags",  NULL};
+
+void sm_call_values(int64_t *values, const sm_call *call, const sm_stream *stream, const int64_t *function,
+                    int64_t parent, int64_t first) {
+    const int64_t row[] = {call->start,
+                           call->end,
+                           call->start_bound,
+                           call->end_bound,
+                           stream->thread,
+                           (int64_t)stream->number,
+                           function[call->node],
+                           call->node,
+                           parent,
+                           first,
+                           call->depth,
+                           call->flags};
+    memcpy(values, row, sizeof row);
+}
 
 /* A batch of rows, column by column: column c begins at values[c * room]. */
 typedef struct {
@@ -50,11 +52,12 @@ typedef struct {
     batch batch;
 } batches;
 
-static void columns_of(const batches *all, sm_arrow_column columns[B_COLUMNS], const batch *rows) {
+static void columns_of(const batches *all, sm_arrow_column columns[SM_BATCH_COLUMNS], const batch *rows) {
     for (size_t c = 0; c < all->wish.columns; c++) {
-        columns[c] = (sm_arrow_column){.name = NAME[all->wish.column[c]],
-                                       .format = 'l',
-                                       .values = rows && rows->values ? rows->values + c * rows->room : NULL};
+        columns[c] =
+            (sm_arrow_column){.name = all->wish.column[c] == B_ID ? "id" : sm_call_columns[all->wish.column[c] - 1],
+                              .format = 'l',
+                              .values = rows && rows->values ? rows->values + c * rows->room : NULL};
     }
 }
 
@@ -70,6 +73,10 @@ static bool grow(batch *b, size_t columns) {
     b->values = values;
     b->room = room;
     return true;
+}
+
+static int64_t id_of(const batches *all, uint64_t number) {
+    return number == SM_CALL_NONE ? -1 : (int64_t)(all->first + number);
 }
 
 static int take_call(void *receiver, const sm_stream *stream, const sm_call *call) {
@@ -88,21 +95,8 @@ static int take_call(void *receiver, const sm_stream *stream, const sm_call *cal
         all->failed = true;
         return 1;
     }
-    const int64_t value[B_COLUMNS] = {
-        [B_ID] = (int64_t)(all->first + call->number),
-        [B_START] = call->start,
-        [B_END] = call->end,
-        [B_START_BOUND] = call->start_bound,
-        [B_END_BOUND] = call->end_bound,
-        [B_THREAD] = stream->thread,
-        [B_STREAM] = (int64_t)stream->number,
-        [B_FUNCTION] = all->function[call->node],
-        [B_NODE] = call->node,
-        [B_PARENT] = call->parent == SM_CALL_NONE ? -1 : (int64_t)(all->first + call->parent),
-        [B_CALL] = call->call == SM_CALL_NONE ? -1 : (int64_t)(all->first + call->call),
-        [B_DEPTH] = call->depth,
-        [B_FLAGS] = call->flags,
-    };
+    int64_t value[SM_BATCH_COLUMNS] = {[B_ID] = (int64_t)(all->first + call->number)};
+    sm_call_values(value + 1, call, stream, all->function, id_of(all, call->parent), id_of(all, call->call));
     int64_t *row = b->values + b->rows++;
     for (size_t c = 0; c < wish->columns; c++)
         row[c * b->room] = value[wish->column[c]];
@@ -155,7 +149,7 @@ static bool read_on(batches *all) {
 
 static int get_schema(struct ArrowArrayStream *stream, struct ArrowSchema *out) {
     const batches *all = stream->private_data;
-    sm_arrow_column columns[B_COLUMNS];
+    sm_arrow_column columns[SM_BATCH_COLUMNS];
     columns_of(all, columns, NULL);
     return sm_arrow_schema(out, columns, all->wish.columns) < 0 ? ENOMEM : 0;
 }
@@ -174,7 +168,7 @@ static int get_next(struct ArrowArrayStream *stream, struct ArrowArray *out) {
         }
         return 0;
     }
-    sm_arrow_column columns[B_COLUMNS];
+    sm_arrow_column columns[SM_BATCH_COLUMNS];
     columns_of(all, columns, &all->batch);
     if (sm_arrow_batch(out, columns, all->wish.columns, (int64_t)all->batch.rows, sm_free, all->batch.values) < 0) {
         all->failed = true;

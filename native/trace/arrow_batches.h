@@ -17,7 +17,12 @@ typedef struct {
     void (*drop)(void *receiver);
 } sm_batches_owner;
 
+/* The columns of a table of calls, NULL at the end. A stream of them has `id` before these. */
+extern const char *const sm_call_columns[];
 enum { SM_BATCH_COLUMNS = 13 };
+/* Set the values of a row. parent, first: the rows of the caller and of the call's first step, or -1. */
+void sm_call_values(int64_t *values, const sm_call *call, const sm_stream *stream, const int64_t *function,
+                    int64_t parent, int64_t first);
 
 typedef struct {
     int64_t from, to; /* in ns; only calls with times in [from, to) */
