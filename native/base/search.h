@@ -1,5 +1,12 @@
-/* Binary search. */
+/* Orders and binary search. */
 #pragma once
+
+/* In a function that compares two records, return the order of a field unless both have the same value. */
+#define SM_ORDER_BY(a, b, field)                                                                                       \
+    do {                                                                                                               \
+        if ((a)->field != (b)->field)                                                                                  \
+            return (a)->field < (b)->field ? -1 : 1;                                                                   \
+    } while (0)
 
 /* Move `low`, a variable, to the first index below `end` for which `is_before`, a condition on the index `middle`, is
  * false, or to `end`. The condition must be true for all indices before that one and false for all later ones. */

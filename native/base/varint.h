@@ -22,6 +22,16 @@ static inline uint8_t *sm_varint_put(uint8_t *to, uint64_t value) {
     return to;
 }
 
+static inline uint8_t *sm_varints_put(uint8_t *to, const uint64_t *values, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        to = sm_varint_put(to, values[i]);
+    return to;
+}
+
+/* Write several values one after the other. */
+#define SM_VARINTS_PUT(to, ...)                                                                                        \
+    sm_varints_put(to, (const uint64_t[]){__VA_ARGS__}, sizeof((const uint64_t[]){__VA_ARGS__}) / sizeof(uint64_t))
+
 /* Read one value into *value. Return one past its last byte, or NULL if it is truncated or too large. */
 static inline const uint8_t *sm_varint_get(const uint8_t *from, const uint8_t *end, uint64_t *value) {
     if (from < end && *from < 0x80) { /* the case of nearly all numbers */

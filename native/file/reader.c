@@ -108,11 +108,9 @@ static result read_strings(reader *r, const uint8_t *at, const uint8_t *end) {
 
 static result read_meta(reader *r, const uint8_t *at, const uint8_t *end) {
     size_t length = (size_t)(end - at);
-    if (sm_buffer_reserve(&r->data->meta, SM_VARINT_MAX + length) == NULL)
-        return NO_MEMORY;
-    sm_buffer_append_varint(&r->data->meta, length);
-    sm_buffer_append(&r->data->meta, at, length);
-    return GOOD;
+    bool added =
+        sm_buffer_append_varint(&r->data->meta, length) == 0 && sm_buffer_append(&r->data->meta, at, length) == 0;
+    return added ? GOOD : NO_MEMORY;
 }
 
 /* ---- tables ---- */
@@ -465,7 +463,7 @@ static bool read_chunks(reader *r) {
 }
 
 sm_read_status sm_read(const uint8_t *bytes, size_t size, sm_read_data *data) {
-    memset(data, 0, sizeof *data);
+    *data = (sm_read_data){.size = size};
     if (size < 8 || memcmp(bytes, SM_FILE_MAGIC, 8) != 0)
         return SM_READ_FOREIGN;
     data->version = size < SM_FILE_HEADER ? SM_FILE_VERSION : sm_get_u16(bytes + 8);
@@ -482,7 +480,7 @@ sm_read_status sm_read(const uint8_t *bytes, size_t size, sm_read_data *data) {
     data->behind = (sm_get_u16(bytes + SM_FILE_FLAGS_AT) & SM_FILE_BEHIND) != 0;
     reader r = {.data = data, .bytes = bytes, .size = size};
     sm_crc32_init(&r.crc);
-    bool read = read_chunks(&r) && sm_read_check(data, size);
+    bool read = read_chunks(&r) && sm_read_check(data);
     sm_free(r.values);
     return read ? SM_READ_OK : SM_READ_NO_MEMORY;
 }

@@ -24,6 +24,7 @@ typedef struct {
 } sm_read_table;
 
 typedef struct {
+    uint64_t size; /* bytes of the file, which is the offset of problems of the whole */
     unsigned version;
     int finished;        /* the last chunk is an END */
     int behind;          /* the writer could not write everything */
@@ -61,4 +62,4 @@ void sm_read_problem(sm_read_data *data, uint64_t offset, const char *format, ..
 /* Add a string and return its index, or -1 if out of memory. */
 int64_t sm_read_add_string(sm_read_data *data, const char *text);
 /* Make the contents of the chunks sound (reader_check.c). Return 0 if out of memory. */
-int sm_read_check(sm_read_data *data, uint64_t size);
+int sm_read_check(sm_read_data *data);

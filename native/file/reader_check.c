@@ -17,11 +17,6 @@ enum { SM_LONGEST_STRING = (1 << 14) + 128 }; /* bytes; fits what recorders cut 
 
 static const double LARGEST = 1e40; /* beyond the square of any time in ns, with finite sums */
 
-typedef struct {
-    sm_read_data *data;
-    uint64_t size; /* size of the file, which is the offset of general problems */
-} checker;
-
 /* Sort the rows by id; row_of becomes old id -> new id + 1. */
 static bool order_table(sm_read_table *table, int columns) {
     bool ordered = true;
@@ -82,12 +77,6 @@ static uint64_t check_column(const sm_read_data *data, int64_t *values, size_t r
     return wrong;
 }
 
-/* Copy a row to an earlier place, without its id. */
-static void move_row(sm_read_table *table, int kind, size_t to, size_t from) {
-    for (int c = 1; to != from && c < sm_tables[kind].columns; c++)
-        table->column[c][to] = table->column[c][from];
-}
-
 /* Return the string, or a cut and marked copy of a long one, which `cut` remembers, or -1 if out of memory. */
 static int64_t cut_string(sm_read_data *data, int64_t *cut, int64_t string) {
     int64_t begin = data->offsets[string], size = data->offsets[string + 1] - begin;
@@ -111,8 +100,7 @@ static int64_t cut_string(sm_read_data *data, int64_t *cut, int64_t string) {
 }
 
 /* Cut names that are too long to read. Arguments and details of losses are few and stay. */
-static bool cut_strings(checker *check) {
-    sm_read_data *data = check->data;
+static bool cut_strings(sm_read_data *data) {
     size_t strings = data->strings, many = 0;
     for (size_t i = 0; i < strings; i++)
         many += data->offsets[i + 1] - data->offsets[i] > SM_LONGEST_STRING;
@@ -131,18 +119,18 @@ static bool cut_strings(checker *check) {
     for (size_t i = 0; good && i < strings; i++)
         many += cut[i] != 0;
     if (many)
-        sm_read_problem(data, check->size, "%zu names of more than %d bytes were cut", many, SM_LONGEST_STRING);
+        sm_read_problem(data, data->size, "%zu names of more than %d bytes were cut", many, SM_LONGEST_STRING);
     sm_free(cut);
     return good;
 }
 
-static void check_values(checker *check, int kind) {
+static void check_values(sm_read_data *data, int kind) {
     const sm_table *about = &sm_tables[kind];
-    sm_read_table *table = &check->data->table[kind];
+    sm_read_table *table = &data->table[kind];
     for (int c = 1; c < about->columns; c++) {
-        uint64_t wrong = check_column(check->data, table->column[c], table->rows, about->column[c].type);
+        uint64_t wrong = check_column(data, table->column[c], table->rows, about->column[c].type);
         if (wrong) {
-            sm_read_problem(check->data, check->size, "%s.%s: %llu impossible values were made 0", about->name,
+            sm_read_problem(data, data->size, "%s.%s: %llu impossible values were made 0", about->name,
                             about->column[c].name, (unsigned long long)wrong);
         }
     }
@@ -171,9 +159,9 @@ static int64_t stand_in(sm_read_data *data, sm_table_kind kind) {
 }
 
 /* Convert the references in `values` from written ids to dense ones. optional: negative ones become -1. */
-static bool check_references(checker *check, int64_t *values, size_t rows, const char *what, sm_table_kind to,
+static bool check_references(sm_read_data *data, int64_t *values, size_t rows, const char *what, sm_table_kind to,
                              bool optional) {
-    sm_read_table *target = &check->data->table[to];
+    sm_read_table *target = &data->table[to];
     uint64_t missing = 0;
     int64_t other = -1;
     for (size_t i = 0; i < rows; i++) {
@@ -186,50 +174,16 @@ static bool check_references(checker *check, int64_t *values, size_t rows, const
             values[i] = -1;
             continue;
         }
-        if (other < 0 && (other = stand_in(check->data, to)) < 0)
+        if (other < 0 && (other = stand_in(data, to)) < 0)
             return false;
         values[i] = other;
         missing++;
     }
     if (missing) {
-        sm_read_problem(check->data, check->size,
-                        "%s: %llu rows name one of %s that is missing; a nameless one stands in", what,
-                        (unsigned long long)missing, sm_tables[to].name);
+        sm_read_problem(data, data->size, "%s: %llu rows name one of %s that is missing; a nameless one stands in",
+                        what, (unsigned long long)missing, sm_tables[to].name);
     }
     return true;
-}
-
-/* Drop nodes without a valid parent. */
-static void check_parents(checker *check) {
-    sm_read_table *nodes = &check->data->table[SM_NODES];
-    int64_t *parents = nodes->column[SM_NODES_PARENT], *threads = nodes->column[SM_NODES_THREAD];
-    size_t kept = 0;
-    /* row_of: written id -> new id + 1, or 0 if dropped; rows are in the order of ids. */
-    size_t row = 0;
-    for (size_t id = 0; id < nodes->ids; id++) {
-        if (nodes->row_of[id] == 0)
-            continue;
-        int64_t parent = parents[row];
-        if (parent >= 0) {
-            bool known = (uint64_t)parent < id && nodes->row_of[parent];
-            parent = known ? (int64_t)nodes->row_of[parent] - 1 : -2;
-            parent = known && threads[parent] != threads[row] ? -2 : parent;
-        }
-        if (parent < -1) {
-            nodes->row_of[id] = 0;
-            row++;
-            continue;
-        }
-        move_row(nodes, SM_NODES, kept, row);
-        parents[kept] = parent;
-        nodes->row_of[id] = (uint32_t)++kept;
-        row++;
-    }
-    if (kept < nodes->rows) {
-        sm_read_problem(check->data, check->size, "%zu nodes of the call tree were dropped: their parents are missing",
-                        nodes->rows - kept);
-        nodes->rows = kept;
-    }
 }
 
 /* References whose missing targets get a stand-in. */
@@ -254,45 +208,7 @@ static const struct {
     {SM_MARKS, SM_MARKS_PROCESS, SM_PROCESSES, false},
 };
 
-/* Contexts refer to lines and arcs by blocks of 64 ids, so with gaps among those they would be wrong. */
-static void check_contexts(checker *check) {
-    sm_read_data *data = check->data;
-    static const sm_table_kind named[] = {SM_LINES, SM_ARCS};
-    for (int i = 0; i < 2; i++) {
-        const sm_read_table *rows = &data->table[named[i]];
-        sm_read_table *hits = &data->table[SM_CONTEXT_HITS];
-        if (rows->rows == 0 ? rows->ids == 0 : rows->row_of[rows->rows - 1] == rows->rows)
-            continue; /* the last of n rows is n - 1: no gaps */
-        size_t kept = 0;
-        for (size_t row = 0; row < hits->rows; row++) {
-            if (hits->column[SM_CONTEXT_HITS_KIND][row] == i)
-                continue;
-            move_row(hits, SM_CONTEXT_HITS, kept++, row);
-        }
-        if (kept < hits->rows)
-            sm_read_problem(data, check->size, "what ran in which context is dropped: some %s are missing",
-                            sm_tables[named[i]].name);
-        hits->rows = kept;
-    }
-}
-
-/* Drop the rows with 0 in this column, which the writer withdrew, before references to them are checked. */
-static void drop_taken_back(checker *check, sm_table_kind kind, int column) {
-    sm_read_table *table = &check->data->table[kind];
-    size_t row = 0, kept = 0;
-    for (size_t id = 0; id < table->ids; id++) {
-        if (table->row_of[id] == 0)
-            continue;
-        bool used = table->column[column][row] != 0;
-        if (used)
-            move_row(table, (int)kind, kept++, row);
-        table->row_of[id] = used ? (uint32_t)kept : 0;
-        row++;
-    }
-    table->rows = kept;
-}
-
-/* ---- objects ---- */
+/* ---- dropping rows ---- */
 
 /* Return the row of a written id, or -1. */
 static int64_t row_of(const sm_read_data *data, sm_table_kind kind, int64_t id) {
@@ -300,108 +216,147 @@ static int64_t row_of(const sm_read_data *data, sm_table_kind kind, int64_t id) 
     return id >= 0 && (uint64_t)id < table->ids ? (int64_t)table->row_of[id] - 1 : -1;
 }
 
-/* Drop the rows with an id of -1 and renumber the others. */
-static void drop_marked(checker *check, sm_table_kind kind, const char *why) {
-    sm_read_table *table = &check->data->table[kind];
-    size_t kept = 0;
-    for (size_t row = 0; row < table->rows; row++) {
-        if (table->column[0][row] < 0)
+/* Drop the rows with an id of -1 and renumber the others. Return the number of dropped ones. */
+static size_t drop_marked(sm_read_data *data, sm_table_kind kind) {
+    sm_read_table *table = &data->table[kind];
+    size_t row = 0, kept = 0;
+    for (size_t id = 0; id < table->ids; id++) {
+        if (table->row_of[id] == 0)
             continue;
-        move_row(table, (int)kind, kept, row);
-        table->column[0][kept] = (int64_t)kept;
-        kept++;
+        bool keeps = table->column[0][row] >= 0;
+        for (int c = 1; keeps && c < sm_tables[kind].columns; c++)
+            table->column[c][kept] = table->column[c][row];
+        if (keeps)
+            table->column[0][kept] = (int64_t)kept;
+        kept += keeps;
+        table->row_of[id] = keeps ? (uint32_t)kept : 0;
+        row++;
     }
-    if (kept < table->rows) {
-        sm_read_problem(check->data, check->size, "%s: %zu rows were dropped: %s", sm_tables[kind].name,
-                        table->rows - kept, why);
-    }
+    size_t dropped = table->rows - kept;
     table->rows = kept;
+    return dropped;
+}
+
+static void drop(sm_read_data *data, sm_table_kind kind, const char *why) {
+    size_t dropped = drop_marked(data, kind);
+    if (dropped)
+        sm_read_problem(data, data->size, "%s: %zu rows were dropped: %s", sm_tables[kind].name, dropped, why);
+}
+
+/* Mark rows whose parent is missing, comes later, or has another value in the column `same`. */
+static void mark_without_parent(sm_read_data *data, sm_table_kind kind, int parent_column, int same) {
+    sm_read_table *table = &data->table[kind];
+    int64_t *ids = table->column[0], *parents = table->column[parent_column], *values = table->column[same];
+    int64_t kept = 0;
+    for (int64_t row = 0; row < (int64_t)table->rows; row++) {
+        int64_t above = row_of(data, kind, parents[row]);
+        bool is_held = parents[row] == -1;
+        if (above >= 0 && above < row && ids[above] >= 0) {
+            is_held = values[above] == values[row];
+            parents[row] = ids[above];
+        }
+        ids[row] = is_held && ids[row] >= 0 ? kept++ : -1; /* the id that drop_marked() will assign */
+    }
+}
+
+/* Contexts refer to lines and arcs by blocks of 64 ids, so with gaps among those they would be wrong. */
+static void check_contexts(sm_read_data *data) {
+    static const sm_table_kind named[] = {SM_LINES, SM_ARCS};
+    for (int i = 0; i < 2; i++) {
+        const sm_read_table *rows = &data->table[named[i]], *hits = &data->table[SM_CONTEXT_HITS];
+        if (rows->rows == 0 ? rows->ids == 0 : rows->row_of[rows->rows - 1] == rows->rows)
+            continue; /* the last of n rows is n - 1: no gaps */
+        for (size_t row = 0; row < hits->rows; row++)
+            if (hits->column[SM_CONTEXT_HITS_KIND][row] == i)
+                hits->column[0][row] = -1;
+        if (drop_marked(data, SM_CONTEXT_HITS))
+            sm_read_problem(data, data->size, "what ran in which context is dropped: some %s are missing",
+                            sm_tables[named[i]].name);
+    }
+}
+
+/* Drop the rows with 0 in this column, which the writer withdrew, before references to them are checked. */
+static void drop_taken_back(sm_read_data *data, sm_table_kind kind, int column) {
+    const sm_read_table *table = &data->table[kind];
+    for (size_t row = 0; row < table->rows; row++)
+        if (table->column[column][row] == 0)
+            table->column[0][row] = -1;
+    (void)drop_marked(data, kind);
 }
 
 /* Drop the rows that refer to a missing row, and convert the column. */
-static void drop_orphans(checker *check, sm_table_kind kind, int column, sm_table_kind to) {
-    sm_read_table *table = &check->data->table[kind];
+static void drop_orphans(sm_read_data *data, sm_table_kind kind, int column, sm_table_kind to) {
+    const sm_read_table *table = &data->table[kind];
     for (size_t row = 0; row < table->rows; row++) {
         int64_t *id = &table->column[column][row];
-        *id = row_of(check->data, to, *id);
+        *id = row_of(data, to, *id);
         if (*id < 0)
             table->column[0][row] = -1;
     }
-    drop_marked(check, kind, "they name rows that are missing");
+    drop(data, kind, "they name rows that are missing");
 }
 
-/* Drop holders whose parent or row of objects is missing, and those whose parent belongs to another row of objects. One
- * pass is enough, as in check_parents. This has to precede drop_orphans(). */
-static void check_holders(checker *check) {
-    sm_read_table *holders = &check->data->table[SM_HOLDERS];
-    int64_t *ids = holders->column[0], *parents = holders->column[SM_HOLDERS_PARENT];
-    int64_t *objects = holders->column[SM_HOLDERS_OBJECT];
-    int64_t kept = 0;
-    for (size_t row = 0; row < holders->rows; row++) {
-        int64_t parent = parents[row] < 0 ? -1 : row_of(check->data, SM_HOLDERS, parents[row]);
-        bool is_held = parents[row] == -1;
-        if (parent >= 0 && parent < (int64_t)row && ids[parent] >= 0) {
-            is_held = objects[parent] == objects[row];
-            parent = ids[parent];
-        }
-        if (!is_held || row_of(check->data, SM_OBJECTS, objects[row]) < 0) {
-            ids[row] = -1;
-            continue;
-        }
-        parents[row] = parent;
-        ids[row] = kept++; /* the id that drop_marked() will assign */
-    }
-    drop_marked(check, SM_HOLDERS, "what they hold is missing");
-    drop_orphans(check, SM_HOLDERS, SM_HOLDERS_OBJECT, SM_OBJECTS); /* only converts, since no orphans remain */
+/* Drop holders whose parent or row of objects is missing, and those whose parent belongs to another row of objects. */
+static void check_holders(sm_read_data *data) {
+    const sm_read_table *holders = &data->table[SM_HOLDERS];
+    for (size_t row = 0; row < holders->rows; row++)
+        if (row_of(data, SM_OBJECTS, holders->column[SM_HOLDERS_OBJECT][row]) < 0)
+            holders->column[0][row] = -1;
+    mark_without_parent(data, SM_HOLDERS, SM_HOLDERS_PARENT, SM_HOLDERS_OBJECT);
+    drop(data, SM_HOLDERS, "what they hold is missing");
+    drop_orphans(data, SM_HOLDERS, SM_HOLDERS_OBJECT, SM_OBJECTS); /* only converts, since no orphans remain */
 }
 
-/* Check the tables of objects, after check_parents. */
-static void check_objects(checker *check) {
-    sm_read_table *objects = &check->data->table[SM_OBJECTS], *lifetimes = &check->data->table[SM_LIFETIMES];
+/* Check the tables of objects, after those of nodes. */
+static void check_objects(sm_read_data *data) {
+    sm_read_table *objects = &data->table[SM_OBJECTS], *lifetimes = &data->table[SM_LIFETIMES];
     int64_t *nodes = objects->column[SM_OBJECTS_NODE];
     size_t lost = 0;
     for (size_t row = 0; row < objects->rows; row++) {
-        int64_t node = nodes[row] < 0 ? -1 : row_of(check->data, SM_NODES, nodes[row]);
+        int64_t node = nodes[row] < 0 ? -1 : row_of(data, SM_NODES, nodes[row]);
         lost += nodes[row] >= 0 && node < 0;
         nodes[row] = node;
     }
     if (lost)
-        sm_read_problem(check->data, check->size, "objects: the call paths of %zu rows are missing", lost);
+        sm_read_problem(data, data->size, "objects: the call paths of %zu rows are missing", lost);
     for (size_t row = 0; row < lifetimes->rows; row++) {
         if (lifetimes->column[SM_LIFETIMES_UNIT][row] > 1 ||
             lifetimes->column[SM_LIFETIMES_BUCKET][row] > SM_LIFETIMES_LAST_BUCKET) {
             lifetimes->column[0][row] = -1;
         }
     }
-    drop_marked(check, SM_LIFETIMES, "nothing lives that long");
-    drop_orphans(check, SM_LIFETIMES, SM_LIFETIMES_OBJECT, SM_OBJECTS);
-    drop_orphans(check, SM_OBJECT_SURVIVORS, SM_OBJECT_SURVIVORS_SPAN, SM_OBJECT_SPANS);
-    drop_orphans(check, SM_OBJECT_SURVIVORS, SM_OBJECT_SURVIVORS_OBJECT, SM_OBJECTS);
-    check_holders(check);
+    drop(data, SM_LIFETIMES, "nothing lives that long");
+    drop_orphans(data, SM_LIFETIMES, SM_LIFETIMES_OBJECT, SM_OBJECTS);
+    drop_orphans(data, SM_OBJECT_SURVIVORS, SM_OBJECT_SURVIVORS_SPAN, SM_OBJECT_SPANS);
+    drop_orphans(data, SM_OBJECT_SURVIVORS, SM_OBJECT_SURVIVORS_OBJECT, SM_OBJECTS);
+    check_holders(data);
 }
 
-int sm_read_check(sm_read_data *data, uint64_t size) {
-    checker check = {.data = data, .size = size};
+int sm_read_check(sm_read_data *data) {
     for (int t = 0; t < SM_TABLES; t++) {
         if (!order_table(&data->table[t], sm_tables[t].columns))
             return 0;
-        check_values(&check, t);
+        check_values(data, t);
     }
-    if (!cut_strings(&check))
+    if (!cut_strings(data))
         return 0;
     for (size_t i = 0; i < sizeof references / sizeof *references; i++) {
         sm_read_table *table = &data->table[references[i].table];
-        if (!check_references(&check, table->column[references[i].column], table->rows,
+        if (!check_references(data, table->column[references[i].column], table->rows,
                               sm_tables[references[i].table].name, references[i].to, references[i].optional)) {
             return 0;
         }
     }
-    drop_taken_back(&check, SM_LOSSES, SM_LOSSES_COUNT);
-    drop_taken_back(&check, SM_OBJECT_SPANS, SM_OBJECT_SPANS_CALLS);
-    drop_taken_back(&check, SM_OBJECT_SURVIVORS, SM_OBJECT_SURVIVORS_COUNT);
-    check_contexts(&check);
-    check_parents(&check);
-    check_objects(&check);
+    drop_taken_back(data, SM_LOSSES, SM_LOSSES_COUNT);
+    drop_taken_back(data, SM_OBJECT_SPANS, SM_OBJECT_SPANS_CALLS);
+    drop_taken_back(data, SM_OBJECT_SURVIVORS, SM_OBJECT_SURVIVORS_COUNT);
+    check_contexts(data);
+    mark_without_parent(data, SM_NODES, SM_NODES_PARENT, SM_NODES_THREAD);
+    size_t dropped = drop_marked(data, SM_NODES);
+    if (dropped)
+        sm_read_problem(data, data->size, "%zu nodes of the call tree were dropped: their parents are missing",
+                        dropped);
+    check_objects(data);
     for (int t = 0; t < SM_TABLES; t++) {
         const sm_read_table *table = &data->table[t];
         size_t *sound = &data->sound[t];

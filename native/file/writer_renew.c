@@ -191,7 +191,7 @@ static char *temporary_name(const char *path) {
 
 /* Open the new file, without a name if possible. Return -1 on failure. */
 static int open_next_to(const char *path, char **temporary) {
-    int fd = -1;
+    int fd = -1, named = -1;
     *temporary = temporary_name(path);
     if (*temporary == NULL)
         return -1;
@@ -200,17 +200,13 @@ static int open_next_to(const char *path, char **temporary) {
     (*temporary)[folder] = '\0';
     fd = open(folder ? *temporary : "/", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
     (*temporary)[folder] = '/';
-    if (fd >= 0) {
-        sm_free(*temporary);
-        *temporary = NULL;
-        return fd;
-    }
 #endif
-    fd = open(*temporary, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (fd < 0) {
-        sm_free(*temporary);
-        *temporary = NULL;
-    }
+    if (fd < 0)
+        named = open(*temporary, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (named >= 0)
+        return named;
+    sm_free(*temporary);
+    *temporary = NULL;
     return fd;
 }
 

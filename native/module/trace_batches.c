@@ -58,10 +58,7 @@ PyObject *sm_trace_batches(PyObject *object, const sm_trace *journal, const int6
     sm_batches_wish wish = {.from = from,
                             .to = to,
                             .look_back = look_back < 0 ? 0 : (size_t)look_back,
-                            .start_least = start_least,
-                            .start_most = start_most,
-                            .end_least = end_least,
-                            .end_most = end_most,
+                            .times = {start_least, start_most, end_least, end_most, false},
                             .leaps = leaps != 0,
                             .columns = (size_t)count};
     for (Py_ssize_t c = 0; c < count; c++) {

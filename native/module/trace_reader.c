@@ -374,6 +374,8 @@ static PyObject *timeline_gaps(PyObject *object, PyObject *Py_UNUSED(none)) {
 }
 
 static PyObject *timeline_sums(PyObject *object, PyObject *Py_UNUSED(none)) {
+    static const char *const counts[SM_COUNTS] = {"calls",      "resumes",      "exceptions",
+                                                  "left_calls", "left_resumes", "left_exceptions"};
     timeline *self = (timeline *)object;
     PyObject *module = PyType_GetModule(Py_TYPE(object)); /* borrowed */
     Py_ssize_t nodes = (Py_ssize_t)self->dictionary.nodes;
@@ -383,12 +385,8 @@ static PyObject *timeline_sums(PyObject *object, PyObject *Py_UNUSED(none)) {
     Py_BEGIN_ALLOW_THREADS done = sm_sums_fill(&sums, &self->journal, self->function, self->functions);
     Py_END_ALLOW_THREADS PyObject *result = done < 0 ? PyErr_NoMemory() : PyDict_New(); /* owned, returned */
     if (result != NULL) {
-        sm_dict_add(&result, "calls", moved(module, &sums.calls, nodes));
-        sm_dict_add(&result, "resumes", moved(module, &sums.resumes, nodes));
-        sm_dict_add(&result, "exceptions", moved(module, &sums.exceptions, nodes));
-        sm_dict_add(&result, "left_calls", moved(module, &sums.left_out[0], places));
-        sm_dict_add(&result, "left_resumes", moved(module, &sums.left_out[1], places));
-        sm_dict_add(&result, "left_exceptions", moved(module, &sums.left_out[2], places));
+        for (int c = 0; c < SM_COUNTS; c++)
+            sm_dict_add(&result, counts[c], moved(module, &sums.counts[c], c < SM_LEFT_OUT ? nodes : places));
         sm_dict_add(&result, "steps", PyLong_FromUnsignedLongLong(sums.steps));
         sm_dict_add(&result, "longest", longest_columns(self, &sums));
         sm_dict_add(&result, "gaps", gap_list(self, &sums.gaps));

@@ -138,7 +138,7 @@ static void write_heads(writer *self) {
 
 static void note_head(writer *self, const uint8_t *payload, size_t length) {
     sm_piece piece = {0};
-    int sound = sm_piece_parse(payload, length, &piece) == 0;
+    int sound = sm_piece_parse(payload, length, length, &piece) == 0;
     sm_piece_heads_add(&self->heads, payload, sound ? piece.body : 0, length,
                        sound ? sm_piece_heads_kinds(payload, &piece) : 0);
     if (self->heads.count >= SM_PIECE_HEADS_MANY)

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "trace/seek.h"
 
 enum { B_ID = 0, B_START = 1, B_START_BOUND = 3 }; /* numbers of columns */
 
@@ -40,7 +39,6 @@ typedef struct {
     sm_trace journal;
     const int64_t *function;
     sm_batches_wish wish;
-    sm_seek leap;
     sm_batches_owner owner;
     sm_sink sink;
     sm_wrong wrong;
@@ -82,13 +80,14 @@ static int64_t id_of(const batches *all, uint64_t number) {
 static int take_call(void *receiver, const sm_stream *stream, const sm_call *call) {
     batches *all = receiver;
     const sm_batches_wish *wish = &all->wish;
+    const sm_seek *times = &wish->times;
     batch *b = &all->batch;
-    if (call->end < wish->from || call->start >= wish->to || call->start < wish->start_least ||
-        call->start > wish->start_most || call->end < wish->end_least || call->end > wish->end_most) {
+    if (call->end < wish->from || call->start >= wish->to || call->start < times->start_least ||
+        call->start > times->start_most || call->end < times->end_least || call->end > times->end_most) {
         return 0;
     }
     if ((all->left && call->flags & SM_CALL_AFTER) ||
-        (all->leapt && call->flags & SM_CALL_BEFORE && wish->start_least > 0)) {
+        (all->leapt && call->flags & SM_CALL_BEFORE && times->start_least > 0)) {
         return 0; /* one of its times is only the point where reading began or ended */
     }
     if (b->rows == b->room && !grow(b, wish->columns)) {
@@ -109,10 +108,10 @@ static bool begin_stream(batches *all) {
     size_t rows = all->batch.rows;
     all->left = false;
     all->leapt =
-        all->wish.leaps && sm_seek_in(&all->decoder, &all->journal, stream, &all->leap, &all->sink, &all->wrong);
+        all->wish.leaps && sm_seek_in(&all->decoder, &all->journal, stream, &all->wish.times, &all->sink, &all->wrong);
     if (all->leapt) {
         sm_wrong before = all->wrong;
-        if (sm_decoder_step(&all->decoder) && sm_seek_is_sound(&all->decoder, &all->leap))
+        if (sm_decoder_step(&all->decoder) && sm_seek_is_sound(&all->decoder, &all->wish.times))
             return true;
         if (sm_decoder_end(&all->decoder) == SM_DECODE_NO_MEMORY || all->failed)
             return false;
@@ -136,7 +135,7 @@ static bool read_on(batches *all) {
         if (!all->reading && !begin_stream(all))
             return false;
         all->reading = true;
-        all->left = all->left || (all->wish.leaps && sm_seek_out(&all->decoder, &all->leap));
+        all->left = all->left || (all->wish.leaps && sm_seek_out(&all->decoder, &all->wish.times));
         if (!sm_decoder_step(&all->decoder)) {
             all->reading = false;
             all->first += all->decoder.machine.number;
@@ -197,13 +196,10 @@ int sm_batches_make(struct ArrowArrayStream *out, const sm_trace *journal, const
     all->journal = *journal;
     all->function = function;
     all->wish = *wish;
-    all->leap = (sm_seek){.start_least = wish->start_least,
-                          .start_most = wish->start_most,
-                          .end_least = wish->end_least,
-                          .end_most = wish->end_most,
-                          .starts = wish->start_most < INT64_MAX};
+    sm_seek *times = &all->wish.times;
+    times->starts = times->start_most < INT64_MAX;
     for (size_t c = 0; c < wish->columns; c++)
-        all->leap.starts = all->leap.starts || wish->column[c] == B_START || wish->column[c] == B_START_BOUND;
+        times->starts = times->starts || wish->column[c] == B_START || wish->column[c] == B_START_BOUND;
     all->owner = owner;
     all->sink = (sm_sink){.receiver = all, .call = take_call, .look_back = wish->look_back};
     *out = (struct ArrowArrayStream){.get_schema = get_schema,

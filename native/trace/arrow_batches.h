@@ -5,7 +5,7 @@
 #pragma once
 
 #include "file/columns.h"
-#include "trace/decode.h"
+#include "trace/seek.h"
 
 enum { SM_BATCH_ROWS = 8192 }; /* rows of each batch but the last, plus at most a block's */
 
@@ -27,7 +27,7 @@ void sm_call_values(int64_t *values, const sm_call *call, const sm_stream *strea
 typedef struct {
     int64_t from, to; /* in ns; only calls with times in [from, to) */
     size_t look_back;
-    int64_t start_least, start_most, end_least, end_most; /* in ns; bounds on a call's start and end */
+    sm_seek times; /* bounds on a call's start and end */
     /* True if blocks without such calls may be skipped. This needs a window of all times, and none of the columns `id`,
      * `parent`, `call` and `flags`, which depend on earlier blocks. */
     bool leaps;

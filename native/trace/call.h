@@ -43,24 +43,29 @@ typedef struct {
 typedef enum { SM_HAPPENED_START, SM_HAPPENED_END, SM_HAPPENED_INSTANT, SM_HAPPENED_OTHER, SM_HAPPENED_LAST } sm_what;
 
 typedef struct {
+    int64_t time, bound;   /* ns; bound: -1 if unknown */
+    int64_t before, after; /* clock readings around it; after: -1 if there is none */
+} sm_when;
+
+typedef struct {
     sm_what what;
     const sm_call *call; /* a start without an end, or an end */
     const sm_instant *instant;
-    int64_t time, bound;   /* ns; bound: -1 if unknown */
-    int64_t before, after; /* clock readings around it; after: -1 if there is none */
+    sm_when at;
 } sm_happened;
 
-/* Receiver of decoded data. A function may be NULL, and returns nonzero to stop. Counts are by node, and may be
- * NULL. */
+/* Counts by node, and from LEFT_OUT on the same three by place: of events below it that are missing. */
+enum { SM_COUNT_CALLS, SM_COUNT_RESUMES, SM_COUNT_EXCEPTIONS, SM_LEFT_OUT, SM_COUNTS = 2 * SM_LEFT_OUT };
+
+/* Receiver of decoded data. A function may be NULL, and returns nonzero to stop. Counts may be NULL. */
 typedef struct {
     void *receiver;
     int (*event)(void *receiver, const sm_stream *stream, const sm_happened *event);
     int (*call)(void *receiver, const sm_stream *stream, const sm_call *call);
     int (*instant)(void *receiver, const sm_stream *stream, const sm_instant *instant);
     int (*gap)(void *receiver, const sm_stream *stream, int64_t from, int64_t to);
-    int64_t *calls, *resumes, *exceptions;
-    int64_t *left_out[3]; /* the same three counts, by place: events below it that are missing */
-    size_t look_back;     /* bytes of tokens to search for the starts of calls that were open before, or 0 */
+    int64_t *counts[SM_COUNTS];
+    size_t look_back; /* bytes of tokens to search for the starts of calls that were open before, or 0 */
 } sm_sink;
 
 typedef struct {

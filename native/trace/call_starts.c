@@ -21,17 +21,13 @@ static way follow(const uint8_t *at, const uint8_t *end) {
     way of = {.sound = true};
     while (at != NULL && at < end) {
         unsigned token = *at++;
-        uint64_t operand, length;
         if (token <= SM_TOKEN_UNWIND) {
             of.end--;
             of.lowest = of.end < of.lowest ? of.end : of.lowest;
         } else if ((token >= SM_TOKEN_CALL_CHILD && token < SM_TOKEN_END) || token >= SM_TOKEN_RESUME_CHILD) {
             of.end++;
-        } else if (token == SM_TOKEN_INSTANT) {
-            at = sm_instant_head(at, end, &operand, &length);
-            at = at ? at + length : NULL;
-        } else if (token <= SM_TOKEN_GOTO) {
-            at = sm_varint_get(at, end, &operand);
+        } else if (token <= SM_TOKEN_INSTANT) {
+            at = sm_behind_operands(at - 1, end);
             of.end += token == SM_TOKEN_CALL || token == SM_TOKEN_RESUME;
             of.jumps |= token == SM_TOKEN_GOTO;
         } else {
@@ -100,10 +96,9 @@ void sm_look_back(sm_machine *m, size_t block) {
     while (bytes != NULL && sought > 0 && block > 0 && budget > 0 && !m->failed) {
         const sm_piece *head = sm_machine_head(m, block), *before = sm_machine_head(m, block - 1);
         const sm_index *index = m->journal->index;
-        if (head->flags & SM_BLOCK_AFTER_GAP || head->block != before->block + 1 ||
-            !sm_block_load(index, &index->block[m->stream->first + block - 1], bytes, &size)) {
+        const sm_block *at = &index->block[m->stream->first + block];
+        if (!sm_block_follows(index, at) || !sm_block_load(index, at - 1, bytes, &size))
             break;
-        }
         block--;
         budget -= size < budget ? size : budget;
         way of = follow(bytes, bytes + size);

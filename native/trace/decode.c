@@ -50,8 +50,8 @@ int64_t sm_decoder_next(const sm_decoder *d, bool *follows) {
     if (d->block >= m->stream->blocks)
         return -1;
     const sm_piece *head = sm_machine_head(m, d->block);
-    *follows = d->whole && m->begun && !(head->flags & SM_BLOCK_AFTER_GAP) &&
-               head->block == sm_machine_head(m, d->block - 1)->block + 1;
+    *follows = d->whole && m->begun &&
+               sm_block_follows(m->journal->index, &m->journal->index->block[m->stream->first + d->block]);
     return head->time + m->journal->origin[m->stream->thread];
 }
 
@@ -131,10 +131,9 @@ sm_decode_status sm_decode_from(const sm_trace *journal, const sm_stream *stream
 /* Return true if a block may have instants, or events are missing before it. */
 static bool has_instants(const sm_machine *m, size_t block) {
     const sm_index *index = m->journal->index;
-    const sm_piece *head = sm_machine_head(m, block);
-    return sm_block_kinds(index, &index->block[m->stream->first + block]) != 0 ||
-           (head->flags & SM_BLOCK_AFTER_GAP) != 0 ||
-           (block > 0 && head->block != sm_machine_head(m, block - 1)->block + 1);
+    const sm_block *at = &index->block[m->stream->first + block];
+    return sm_block_kinds(index, at) != 0 || (index->piece[at->first].flags & SM_BLOCK_AFTER_GAP) != 0 ||
+           (block > 0 && !sm_block_follows(index, at));
 }
 
 /* Read one block more before and after the blocks with instants: events before a block's first mark, or after its last,

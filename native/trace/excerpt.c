@@ -24,11 +24,7 @@
 #include "trace/decode.h"
 
 typedef struct {
-    int64_t time, bound, before, after;
-} moment;
-
-typedef struct {
-    moment began;
+    sm_when began;
     uint64_t number;
     int64_t inner; /* ns in its callees */
     uint32_t node, flags;
@@ -49,7 +45,7 @@ typedef struct {
     uint8_t *chosen; /* owned; a bit for each call of the stream, set if its end makes it chosen */
     size_t chosen_size;
     bool ahead;
-    moment open;  /* when calls without an end were still open */
+    sm_when open; /* when calls without an end were still open */
     int64_t last; /* time of the last kept event, or of the part's beginning */
     double doubt; /* variance of `last`, ns squared */
     int64_t due;  /* clock reading after the last written event, or -1 once written */
@@ -106,7 +102,7 @@ static open_call *push(cutter *c, const sm_happened *event) {
     const sm_cut_choice *choice = c->order->choice;
     open_call *open = &c->stack[c->depth++];
     *open = (open_call){
-        .began = {.time = event->time, .bound = event->bound, .before = event->before, .after = event->after},
+        .began = event->at,
         .number = event->call->number,
         .node = event->call->node,
         .flags = event->call->flags,
@@ -154,7 +150,7 @@ static int64_t place(const cutter *c) {
 }
 
 /* Count the time up to `at` for the innermost kept call. */
-static void pass(cutter *c, const moment *at) {
+static void pass(cutter *c, const sm_when *at) {
     double around = at->bound == 0   ? 0
                     : at->after >= 0 ? (double)(at->after - at->before)
                                      : (double)(at->time - c->last);
@@ -192,7 +188,7 @@ static void begin(cutter *c) {
 }
 
 /* Prepare for an event: open a block, and write the clock readings since the last event and a changed path. */
-static void lead_up(cutter *c, const moment *at) {
+static void lead_up(cutter *c, const sm_when *at) {
     sm_trace_writer *w = c->writer;
     pass(c, at);
     c->notes->edges += at->bound != 0 && ((at->before < c->order->from && at->after > c->order->from) ||
@@ -220,7 +216,7 @@ static void lead_up(cutter *c, const moment *at) {
 }
 
 /* Write the event's time if it is a clock reading; otherwise remember the next reading. */
-static void follow_up(cutter *c, const moment *at) {
+static void follow_up(cutter *c, const sm_when *at) {
     if (c->writer == NULL)
         return;
     if (at->bound == 0) {
@@ -279,7 +275,8 @@ static void on_start(cutter *c, const sm_happened *event) {
         show(c);
 }
 
-static void on_end(cutter *c, const sm_happened *event, const moment *at) {
+static void on_end(cutter *c, const sm_happened *event) {
+    const sm_when *at = &event->at;
     uint32_t flags = event->call->flags;
     if (flags & (SM_CALL_OPEN | SM_CALL_AFTER)) { /* the call stays on the stack until end() */
         c->beyond |= (flags & SM_CALL_AFTER) != 0;
@@ -309,7 +306,9 @@ static void on_end(cutter *c, const sm_happened *event, const moment *at) {
     c->shown = --c->depth;
 }
 
-static void on_instant(cutter *c, const sm_instant *instant, const moment *at) {
+static void on_instant(cutter *c, const sm_happened *event) {
+    const sm_instant *instant = event->instant;
+    const sm_when *at = &event->at;
     bool inside = c->order->choice == NULL || (c->depth && c->stack[c->depth - 1].whole);
     if (at->time < c->order->from || !inside || instant->kind == SM_INSTANT_CLOCK)
         return;
@@ -328,7 +327,7 @@ static void on_instant(cutter *c, const sm_instant *instant, const moment *at) {
 }
 
 /* End the part of this stream, without an END token if the stream was cut off. */
-static void end(cutter *c, const moment *at, bool in_order) {
+static void end(cutter *c, const sm_when *at, bool in_order) {
     c->ended = true;
     if (!c->begun && c->shown == 0)
         return;
@@ -349,12 +348,12 @@ static void end(cutter *c, const moment *at, bool in_order) {
 static int keep(void *receiver, const sm_stream *stream, const sm_happened *event) {
     (void)stream;
     cutter *c = receiver;
-    moment at = {.time = event->time, .bound = event->bound, .before = event->before, .after = event->after};
+    const sm_when *at = &event->at;
     if (!c->met) {
         c->met = true;
-        c->start = c->last = at.before > c->order->from ? at.before : c->order->from;
+        c->start = c->last = at->before > c->order->from ? at->before : c->order->from;
     }
-    if (at.time >= c->order->to) {
+    if (at->time >= c->order->to) {
         c->beyond = true;
         return 1;
     }
@@ -363,20 +362,20 @@ static int keep(void *receiver, const sm_stream *stream, const sm_happened *even
         on_start(c, event);
         break;
     case SM_HAPPENED_END:
-        on_end(c, event, &at);
+        on_end(c, event);
         break;
     case SM_HAPPENED_INSTANT:
-        on_instant(c, event->instant, &at);
+        on_instant(c, event);
         break;
     case SM_HAPPENED_LAST:
-        if (at.time >= c->order->from)
-            end(c, &at, true);
+        if (at->time >= c->order->from)
+            end(c, at, true);
         break;
     case SM_HAPPENED_OTHER:
-        if (c->astray && c->begun && at.time >= c->order->from) {
-            lead_up(c, &at);
+        if (c->astray && c->begun && at->time >= c->order->from) {
+            lead_up(c, at);
             if (c->writer)
-                follow_up(c, &at);
+                follow_up(c, at);
         }
         break;
     }
@@ -386,20 +385,16 @@ static int keep(void *receiver, const sm_stream *stream, const sm_happened *even
 static int keep_gap(void *receiver, const sm_stream *stream, int64_t from, int64_t to) {
     (void)stream;
     cutter *c = receiver;
-    if (to <= c->order->from)
-        return 0;
-    if (from >= c->order->to)
+    if (to <= c->order->from || from >= c->order->to)
         return 0;
     c->notes->gaps++;
     if (c->met && (c->begun || (c->shown && from > c->order->from))) {
-        pass(c, &(moment){.time = from});
+        pass(c, &(sm_when){.time = from});
         write_path(c);
         if (c->writer)
             sm_write_end(c->writer);
     }
-    c->gap_end = to < c->order->to ? to : c->order->to;
-    c->last = c->gap_end;
-    c->start = c->gap_end;
+    c->gap_end = c->last = c->start = to < c->order->to ? to : c->order->to;
     c->doubt = 0;
     c->due = -1;
     return 0;
@@ -428,7 +423,7 @@ static int cut_stream(cutter *c) {
         return -1;
     c->notes->damaged += wrong.damaged + wrong.unknown + wrong.reserved + wrong.deep;
     if (c->beyond && !c->ended) {
-        moment at = {.time = order->to, .after = order->to};
+        sm_when at = {.time = order->to, .after = order->to};
         c->due = c->due < order->to ? c->due : -1;
         at.before = c->due >= 0 ? c->due : 0;
         end(c, &at, true);

@@ -287,11 +287,11 @@ static void choose_gaps(sm_overview *o, const sm_trace *journal, const sm_overvi
 
 static int by_place(const void *left, const void *right) {
     const sm_run *a = left, *b = right;
-    if (a->stream != b->stream)
-        return a->stream < b->stream ? -1 : 1;
-    if (a->depth != b->depth)
-        return a->depth < b->depth ? -1 : 1;
-    return a->start != b->start ? (a->start < b->start ? -1 : 1) : (a->end > b->end) - (a->end < b->end);
+    SM_ORDER_BY(a, b, stream);
+    SM_ORDER_BY(a, b, depth);
+    SM_ORDER_BY(a, b, start);
+    SM_ORDER_BY(a, b, end);
+    return 0;
 }
 
 int sm_overview_fill(sm_overview *o, const sm_trace *journal, const sm_overview_asked *asked) {

@@ -12,9 +12,9 @@ typedef struct {
     size_t nodes, threads;
     size_t sound_nodes, sound_threads; /* rows whose ids are those of the writer */
     const int64_t *parent, *thread;
-    uint32_t *rank_start;  /* owned; threads + 1: start of a thread's nodes in by_rank */
+    uint32_t *rank_start;  /* owned; threads + 2: start of a thread's nodes in by_rank */
     uint32_t *by_rank;     /* owned; nodes */
-    uint32_t *child_start; /* owned; nodes + threads + 1: start of a place's children in child */
+    uint32_t *child_start; /* owned; nodes + threads + 2: start of a place's children in child */
     uint32_t *child;       /* owned; nodes */
 } sm_dictionary;
 

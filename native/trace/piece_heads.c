@@ -59,7 +59,7 @@ void sm_piece_heads_read(const uint8_t *bytes, uint64_t at, size_t length, const
     for (uint64_t i = count - heads; i < count; i++) {
         from = next_entry(from, end, &head, &size, &of, &kinds);
         sm_piece known = {.at = (uint64_t)places[2 * i], .copy = (uint64_t)(head - bytes), .kinds = (uint32_t)kinds};
-        if (size != 0 && sm_piece_parse_head(head, size, (size_t)of, &known) == 0) {
+        if (size != 0 && sm_piece_parse(head, size, (size_t)of, &known) == 0 && known.body == size) {
             piece[i] = known;
             is_known[i] = 1;
         }
@@ -69,18 +69,10 @@ void sm_piece_heads_read(const uint8_t *bytes, uint64_t at, size_t length, const
 uint32_t sm_piece_heads_kinds_of(const uint8_t *at, const uint8_t *end) {
     uint32_t kinds = 0;
     uint64_t kind, length;
-    while (at != NULL && at < end) {
-        uint8_t token = *at++;
-        if (token == SM_TOKEN_INSTANT) {
-            at = sm_instant_head(at, end, &kind, &length);
-            if (at == NULL)
-                break;
-            at += length;
-            if (kind != SM_INSTANT_LEFT_OUT && kind != SM_INSTANT_CLOCK)
-                kinds |= kind > 0 && kind < 32 ? (uint32_t)1 << kind : 1;
-        } else if (token >= SM_TOKEN_MARK && token <= SM_TOKEN_GOTO) {
-            at = sm_varint_get(at, end, &kind);
-        }
+    for (; at != NULL && (at = sm_find_operand(at, end)) < end; at = sm_behind_operands(at, end)) {
+        if (*at == SM_TOKEN_INSTANT && sm_instant_head(at + 1, end, &kind, &length) != NULL &&
+            kind != SM_INSTANT_LEFT_OUT && kind != SM_INSTANT_CLOCK)
+            kinds |= kind > 0 && kind < 32 ? (uint32_t)1 << kind : 1;
     }
     return kinds;
 }

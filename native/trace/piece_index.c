@@ -3,19 +3,17 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "base/search.h"
 #include "trace/pieces.h"
 
 static int compare(const void *left, const void *right) {
     const sm_piece *a = left, *b = right;
-    if (a->thread != b->thread)
-        return a->thread < b->thread ? -1 : 1;
-    if (a->stream != b->stream)
-        return a->stream < b->stream ? -1 : 1;
-    if (a->block != b->block)
-        return a->block < b->block ? -1 : 1;
-    if (a->offset != b->offset)
-        return a->offset < b->offset ? -1 : 1;
-    return a->at < b->at ? -1 : a->at > b->at;
+    SM_ORDER_BY(a, b, thread);
+    SM_ORDER_BY(a, b, stream);
+    SM_ORDER_BY(a, b, block);
+    SM_ORDER_BY(a, b, offset);
+    SM_ORDER_BY(a, b, at);
+    return 0;
 }
 
 static int same_block(const sm_piece *a, const sm_piece *b) {
@@ -81,7 +79,8 @@ static int read_heads(sm_index *index, const int64_t *places, size_t count, cons
         uint64_t at = (uint64_t)places[2 * i], length = (uint64_t)places[2 * i + 1];
         sm_piece piece = is_known[i] ? index->piece[i] : (sm_piece){.at = at, .kinds = SM_KINDS_UNKNOWN};
         bool sound = is_inside(index, at, length) &&
-                     (is_known[i] || sm_piece_parse(index->bytes + at, length, &piece) == 0) && piece.thread < threads;
+                     (is_known[i] || sm_piece_parse(index->bytes + at, length, length, &piece) == 0) &&
+                     piece.thread < threads;
         if (sound)
             index->piece[index->pieces++] = piece;
     }

@@ -9,8 +9,8 @@
 
 static const uint64_t LATEST = (uint64_t)1 << 61; /* ns; sums of times stay within int64 */
 
-/* Return the beginning of the body, or NULL if the head is invalid. */
-static const uint8_t *parse(const uint8_t *at, const uint8_t *end, sm_piece *piece) {
+int sm_piece_parse(const uint8_t *head, size_t size, size_t length, sm_piece *piece) {
+    const uint8_t *at = head, *end = head + size;
     uint64_t thread, offset, time, raw;
     at = sm_varint_next(at, end, INT32_MAX, &thread);
     at = sm_varint_next(at, end, UINT64_MAX, &piece->stream);
@@ -21,39 +21,25 @@ static const uint8_t *parse(const uint8_t *at, const uint8_t *end, sm_piece *pie
         at = sm_varint_next(at, end, UINT64_MAX, &piece->rank);
         at = sm_varint_next(at, end, LATEST, &time);
         if (at == NULL || end - at < 8)
-            return NULL;
+            return -1;
         piece->unit = sm_get_f64(at);
         piece->time = (int64_t)time;
         at += 8;
         if (!(piece->unit >= 0 && piece->unit < 1e18)) /* also rejects NaN */
-            return NULL;
+            return -1;
     }
     if (at == NULL || at == end)
-        return NULL;
+        return -1;
     piece->codec = *at++;
     at = sm_varint_next(at, end, SM_BLOCK_MOST, &raw);
-    if (at == NULL || raw == 0 || piece->codec > SM_PIECE_APART)
-        return NULL;
+    if (at == NULL || raw == 0 || piece->codec > SM_PIECE_APART || length < size)
+        return -1;
     piece->thread = (uint32_t)thread;
     piece->offset = (uint32_t)offset;
     piece->raw = (uint32_t)raw;
-    return at;
-}
-
-static int parsed(sm_piece *piece, size_t body, size_t length) {
-    piece->body = (uint32_t)body;
+    piece->body = (uint32_t)(at - head);
     piece->length = (uint32_t)length;
-    return piece->codec == SM_PIECE_PLAIN && length - body != piece->raw ? -1 : 0;
-}
-
-int sm_piece_parse(const uint8_t *payload, size_t length, sm_piece *piece) {
-    const uint8_t *body = parse(payload, payload + length, piece);
-    return body == NULL ? -1 : parsed(piece, (size_t)(body - payload), length);
-}
-
-int sm_piece_parse_head(const uint8_t *head, size_t size, size_t length, sm_piece *piece) {
-    const uint8_t *body = parse(head, head + size, piece);
-    return body != head + size || length < size ? -1 : parsed(piece, size, length);
+    return piece->codec == SM_PIECE_PLAIN && length - piece->body != piece->raw ? -1 : 0;
 }
 
 bool sm_piece_equals_copy(const sm_index *index, const sm_piece *piece) {
@@ -66,6 +52,11 @@ static int is_whole(const sm_index *index, const sm_piece *piece, const sm_crc32
         return 0;
     uint32_t crc = sm_crc32_update(tables, 0, payload - 8, 4);
     return sm_crc32_update(tables, crc, payload, piece->length) == sm_get_u32(payload - 4);
+}
+
+bool sm_block_follows(const sm_index *index, const sm_block *block) {
+    const sm_piece *head = &index->piece[block->first], *before = &index->piece[block[-1].first];
+    return !(head->flags & SM_BLOCK_AFTER_GAP) && head->block == before->block + 1;
 }
 
 uint32_t sm_block_kinds(const sm_index *index, const sm_block *block) {

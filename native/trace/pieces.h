@@ -46,10 +46,9 @@ typedef struct {
     size_t dropped; /* pieces that are invalid, or whose block lacks its beginning */
 } sm_index;
 
-/* Parse a piece's head, except `at`, `copy` and `kinds`. Return 0, or -1 if it is invalid. */
-int sm_piece_parse(const uint8_t *payload, size_t length, sm_piece *piece);
-/* Parse a head alone, `size` bytes of a payload of `length`. Return 0, or -1 if it is invalid. */
-int sm_piece_parse_head(const uint8_t *head, size_t size, size_t length, sm_piece *piece);
+/* Parse a piece's head, except `at`, `copy` and `kinds`. size: of the bytes at hand; length: of the payload. Return 0,
+ * or -1 if it is invalid. */
+int sm_piece_parse(const uint8_t *head, size_t size, size_t length, sm_piece *piece);
 
 /* Build the index. places: offset and length of each payload, from the file's reader. heads: of each chunk of heads,
  * its offset and length and the number of `places` before it. Pieces of threads from `threads` on are dropped. Return
@@ -70,6 +69,9 @@ void sm_piece_heads_read(const uint8_t *bytes, uint64_t at, size_t length, const
 uint32_t sm_piece_heads_kinds(const uint8_t *payload, const sm_piece *piece);
 /* Return the kinds of instants among tokens. */
 uint32_t sm_piece_heads_kinds_of(const uint8_t *tokens, const uint8_t *end);
+
+/* Return true if no events are missing between a stream's block and the one before it, by their heads. */
+bool sm_block_follows(const sm_index *index, const sm_block *block);
 
 /* Return the kinds of instants in a block, as in sm_piece. */
 uint32_t sm_block_kinds(const sm_index *index, const sm_block *block);

@@ -43,25 +43,24 @@ static void hand_on(sm_machine *m, uint32_t at) {
     m->free_call = at + 1;
 }
 
-static void happen(sm_machine *m, sm_happened *event) {
-    event->before = m->mark;
+static void happen(sm_machine *m, const sm_happened *event) {
     if (!m->stopped && m->sink->event && m->sink->event(m->sink->receiver, m->stream, event))
         m->stopped = true;
 }
 
-static void hand_on_instant(sm_machine *m, uint32_t number, int64_t time, int64_t bound, int64_t after) {
+static void hand_on_instant(sm_machine *m, uint32_t number, sm_happened *event) {
     sm_instant_text about;
     memcpy(&about, m->about.bytes + number * sizeof about, sizeof about);
-    sm_instant instant = {.time = time,
-                          .bound = bound,
+    sm_instant instant = {.time = event->at.time,
+                          .bound = event->at.bound,
                           .kind = about.kind,
                           .in = about.in,
                           .bytes = m->texts.bytes + about.at,
                           .length = about.length};
     if (!m->stopped && m->sink->instant && m->sink->instant(m->sink->receiver, m->stream, &instant))
         m->stopped = true;
-    happen(m, &(sm_happened){
-                  .what = SM_HAPPENED_INSTANT, .instant = &instant, .time = time, .bound = bound, .after = after});
+    event->instant = &instant;
+    happen(m, event);
 }
 
 void sm_machine_settle(sm_machine *m, int64_t to, double total, bool known) {
@@ -73,24 +72,24 @@ void sm_machine_settle(sm_machine *m, int64_t to, double total, bool known) {
         passed = known && passed > span ? span : passed;
         int64_t time = m->mark > SM_MACHINE_LATEST - passed ? SM_MACHINE_LATEST : m->mark + passed;
         int64_t bound = !known ? -1 : e->weight >= total ? 0 : passed > span - passed ? passed : span - passed;
-        int64_t after = known ? m->mark + span : -1;
-        if (e->what == SM_HAPPENED_START) {
+        sm_happened event = {.what = e->what, .at = {time, bound, m->mark, known ? m->mark + span : -1}};
+        if (e->what == SM_HAPPENED_INSTANT) {
+            hand_on_instant(m, e->open, &event);
+        } else if (e->what == SM_HAPPENED_START) {
             sm_call *call = &m->pool[e->open].call;
             call->start = time;
             call->start_bound = call->flags & SM_CALL_BEFORE ? -1 : bound;
-            happen(m, &(sm_happened){
-                          .what = SM_HAPPENED_START, .call = call, .time = time, .bound = bound, .after = after});
+            event.call = call;
+            happen(m, &event);
         } else if (e->what == SM_HAPPENED_END) {
             sm_call *call = &m->pool[e->open].call;
             call->end = time;
             call->end_bound = bound;
-            happen(m,
-                   &(sm_happened){.what = SM_HAPPENED_END, .call = call, .time = time, .bound = bound, .after = after});
+            event.call = call;
+            happen(m, &event);
             hand_on(m, e->open);
-        } else if (e->what == SM_HAPPENED_INSTANT) {
-            hand_on_instant(m, e->open, time, bound, after);
         } else {
-            happen(m, &(sm_happened){.what = e->what, .time = time, .bound = bound, .after = after});
+            happen(m, &event);
         }
         if (!known && i + 1 == m->events)
             to = time;
@@ -179,15 +178,15 @@ static void end_innermost(sm_machine *m, uint32_t how) {
             p->call = call->call;
             p->others++;
         }
-    } else if (how == SM_CALL_UNWOUND && m->sink->exceptions) {
-        m->sink->exceptions[call->node]++;
+    } else if (how == SM_CALL_UNWOUND && m->sink->counts[SM_COUNT_EXCEPTIONS]) {
+        m->sink->counts[SM_COUNT_EXCEPTIONS][call->node]++;
     }
     wait_for_mark(m, SM_HAPPENED_END, at);
     set_place(m);
 }
 
 static void begin(sm_machine *m, uint32_t node, bool resumed) {
-    int64_t *counts = resumed ? m->sink->resumes : m->sink->calls;
+    int64_t *counts = m->sink->counts[resumed ? SM_COUNT_RESUMES : SM_COUNT_CALLS];
     if (counts)
         counts[node]++;
     int64_t at = push(m, node, resumed ? SM_CALL_RESUMED : 0);
@@ -248,11 +247,11 @@ void sm_machine_end_all(sm_machine *m, uint32_t how) {
 /* Count what a filter left out below the current place. */
 static void take_left_out(sm_machine *m, const uint8_t *at, const uint8_t *end) {
     m->left_out = true;
-    for (int i = 0; i < 3; i++) {
+    for (int c = SM_LEFT_OUT; c < SM_COUNTS; c++) {
         uint64_t number = 0;
         at = at ? sm_varint_get(at, end, &number) : NULL;
-        if (at != NULL && m->sink->left_out[i] != NULL) {
-            int64_t *sum = &m->sink->left_out[i][m->place];
+        if (at != NULL && m->sink->counts[c] != NULL) {
+            int64_t *sum = &m->sink->counts[c][m->place];
             *sum = number < (uint64_t)(INT64_MAX - *sum) ? *sum + (int64_t)number : INT64_MAX;
         }
     }

@@ -55,9 +55,9 @@ static int window_gap(void *receiver, const sm_stream *stream, int64_t from, int
 
 static int by_beginning(const void *left, const void *right) {
     const sm_window_call *a = left, *b = right;
-    if (a->stream != b->stream)
-        return a->stream < b->stream ? -1 : 1;
-    return a->call.number < b->call.number ? -1 : a->call.number > b->call.number;
+    SM_ORDER_BY(a, b, stream);
+    SM_ORDER_BY(a, b, call.number);
+    return 0;
 }
 
 int sm_window_fill(sm_window *w, const sm_trace *journal, int64_t from, int64_t to, int64_t thread, size_t limit,
@@ -122,23 +122,15 @@ static int sums_gap(void *receiver, const sm_stream *stream, int64_t from, int64
 int sm_sums_fill(sm_sums *s, const sm_trace *journal, const int64_t *function, size_t functions) {
     size_t nodes = journal->dictionary->nodes;
     *s = (sm_sums){.index = journal->index, .function = function};
-    s->calls = sm_calloc(nodes, sizeof *s->calls);
-    s->resumes = sm_calloc(nodes, sizeof *s->resumes);
-    s->exceptions = sm_calloc(nodes, sizeof *s->exceptions);
-    bool missing = !make_longest(s, functions) || s->calls == NULL || s->resumes == NULL || s->exceptions == NULL;
-    for (int i = 0; i < 3; i++) {
-        s->left_out[i] = sm_calloc(nodes + journal->dictionary->threads, sizeof **s->left_out);
-        missing |= s->left_out[i] == NULL;
+    bool missing = !make_longest(s, functions);
+    sm_sink sink = {.receiver = s, .call = sums_call, .gap = sums_gap};
+    for (int c = 0; c < SM_COUNTS; c++) {
+        s->counts[c] = sm_calloc(nodes + (c < SM_LEFT_OUT ? 0 : journal->dictionary->threads), sizeof **s->counts);
+        sink.counts[c] = s->counts[c];
+        missing |= s->counts[c] == NULL;
     }
     if (missing)
         return -1;
-    sm_sink sink = {.receiver = s,
-                    .call = sums_call,
-                    .gap = sums_gap,
-                    .calls = s->calls,
-                    .resumes = s->resumes,
-                    .exceptions = s->exceptions,
-                    .left_out = {s->left_out[0], s->left_out[1], s->left_out[2]}};
     for (size_t i = 0; i < journal->index->streams; i++) {
         const sm_stream *stream = &journal->index->stream[i];
         if (sm_decode(journal, stream, INT64_MIN, INT64_MAX, &sink, &s->wrong) == SM_DECODE_NO_MEMORY || s->no_memory)
@@ -148,12 +140,9 @@ int sm_sums_fill(sm_sums *s, const sm_trace *journal, const int64_t *function, s
 }
 
 void sm_sums_free(sm_sums *s) {
-    sm_free(s->calls);
-    sm_free(s->resumes);
-    sm_free(s->exceptions);
+    for (int c = 0; c < SM_COUNTS; c++)
+        sm_free(s->counts[c]);
     sm_free(s->longest);
-    for (int i = 0; i < 3; i++)
-        sm_free(s->left_out[i]);
     sm_buffer_free(&s->gaps);
 }
 
@@ -207,32 +196,22 @@ int sm_longest_fill(sm_sums *s, const sm_trace *journal, const int64_t *function
     return 0;
 }
 
-typedef struct {
-    const sm_index *index;
-    sm_buffer *gaps;
-    bool no_memory;
-} gap_finder;
-
-static int found_gap(void *receiver, const sm_stream *stream, int64_t from, int64_t to) {
-    gap_finder *f = receiver;
-    f->no_memory |= !add_gap(f->gaps, f->index, stream, from, to);
+static int first_gap(void *receiver, const sm_stream *stream, int64_t from, int64_t to) {
+    (void)sums_gap(receiver, stream, from, to);
     return 1;
 }
 
 int sm_gaps_find(const sm_trace *journal, sm_buffer *gaps) {
-    gap_finder f = {.index = journal->index, .gaps = gaps};
-    sm_sink sink = {.receiver = &f, .gap = found_gap};
-    for (size_t s = 0; s < f.index->streams; s++) {
-        const sm_stream *stream = &f.index->stream[s];
-        for (size_t b = 1; b < stream->blocks; b++) {
-            const sm_piece *head = &f.index->piece[f.index->block[stream->first + b].first];
-            const sm_piece *before = &f.index->piece[f.index->block[stream->first + b - 1].first];
-            sm_wrong wrong = {0};
-            if (!(head->flags & SM_BLOCK_AFTER_GAP) && head->block == before->block + 1)
-                continue;
-            if (sm_decode_from(journal, stream, b - 1, INT64_MAX, &sink, &wrong) == SM_DECODE_NO_MEMORY || f.no_memory)
-                return -1;
-        }
+    const sm_index *index = journal->index;
+    sm_sums found = {.index = index};
+    sm_sink sink = {.receiver = &found, .gap = first_gap};
+    for (size_t s = 0; s < index->streams; s++) {
+        const sm_stream *stream = &index->stream[s];
+        for (size_t b = 1; b < stream->blocks; b++)
+            if (!sm_block_follows(index, &index->block[stream->first + b]))
+                found.no_memory |=
+                    sm_decode_from(journal, stream, b - 1, INT64_MAX, &sink, &found.wrong) == SM_DECODE_NO_MEMORY;
     }
-    return 0;
+    *gaps = found.gaps;
+    return found.no_memory ? -1 : 0;
 }

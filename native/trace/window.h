@@ -41,10 +41,9 @@ void sm_window_free(sm_window *window);
 int64_t sm_window_row(const sm_window *window, uint64_t stream, uint64_t number);
 
 typedef struct {
-    int64_t *calls, *resumes, *exceptions; /* owned; by node */
-    int64_t *left_out[3];                  /* owned; by place: calls, resumes, exceptions below it without events */
-    sm_window_call *longest;               /* owned; by function; depth is UINT32_MAX if there is none */
-    const int64_t *function;               /* borrowed; by node */
+    int64_t *counts[SM_COUNTS]; /* owned; as in sm_sink */
+    sm_window_call *longest;    /* owned; by function; depth is UINT32_MAX if there is none */
+    const int64_t *function;    /* borrowed; by node */
     uint64_t steps;
     sm_buffer gaps; /* array of sm_window_gap */
     sm_wrong wrong;
@@ -55,7 +54,8 @@ typedef struct {
 /* Fill only `longest`, from payloads at `places` (pairs of offset and length). Return 0, or -1 if out of memory. */
 int sm_longest_fill(sm_sums *sums, const sm_trace *journal, const int64_t *function, size_t functions,
                     const int64_t *places, size_t count);
-/* Append all gaps (sm_window_gap). Only blocks before gaps are read. Return 0, or -1 if out of memory. */
+/* Find all gaps (sm_window_gap), which the caller frees in any case. Only blocks before gaps are read. Return 0, or -1
+ * if out of memory. */
 int sm_gaps_find(const sm_trace *journal, sm_buffer *gaps);
 int sm_sums_fill(sm_sums *sums, const sm_trace *journal, const int64_t *function, size_t functions);
 void sm_sums_free(sm_sums *sums);

@@ -59,13 +59,9 @@ void sm_write_block(sm_trace_writer *w, int64_t place, int64_t time, bool after_
 static void hand_on(sm_trace_writer *w) {
     size_t size = w->bytes.size;
     uint8_t *to = w->packed;
-    to = sm_varint_put(to, w->thread);
-    to = sm_varint_put(to, w->stream);
-    to = sm_varint_put(to, w->block++);
-    to = sm_varint_put(to, 0);
-    to = sm_varint_put(to, w->after_gap ? SM_BLOCK_AFTER_GAP : 0);
-    to = sm_varint_put(to, w->block_rank);
-    to = sm_varint_put(to, (uint64_t)(w->block_time - w->origin));
+    to = SM_VARINTS_PUT(to, w->thread, w->stream, w->block, 0, w->after_gap ? SM_BLOCK_AFTER_GAP : 0, w->block_rank,
+                        (uint64_t)(w->block_time - w->origin));
+    w->block++;
     sm_put_f64(to, 1.0);
     to += 8;
     uint8_t *body, *end = sm_piece_pack(w->packer, w->bytes.bytes, size, to, &body);
@@ -133,8 +129,7 @@ void sm_write_instant(sm_trace_writer *w, uint64_t kind, const uint8_t *bytes, s
     if (at == NULL)
         return; /* no recorded instant is that long */
     *at++ = SM_TOKEN_INSTANT;
-    at = sm_varint_put(at, kind);
-    at = sm_varint_put(at, size);
+    at = SM_VARINTS_PUT(at, kind, size);
     if (size)
         memcpy(at, bytes, size);
     w->bytes.size = (size_t)(at + size - w->bytes.bytes);

@@ -23,19 +23,15 @@ void sm_functions_free(sm_functions *f) {
 int sm_longest_pack(sm_functions *f, sm_buffer *buffer) {
     for (size_t i = 0; i < f->count; i++) {
         sm_longest *l = &f->of[i];
-        uint8_t *to = l->fresh ? sm_buffer_reserve(buffer, 6 * SM_VARINT_MAX) : NULL;
-        if (l->fresh && to == NULL)
+        if (!l->fresh)
+            continue;
+        uint8_t *to = sm_buffer_reserve(buffer, 6 * SM_VARINT_MAX);
+        if (to == NULL)
             return -1;
-        if (l->fresh) {
-            to = sm_varint_put(to, l->thread);
-            to = sm_varint_put(to, l->stream);
-            to = sm_varint_put(to, l->rank);
-            to = sm_varint_put(to, l->depth | (uint64_t)l->flags << LONGEST_DEPTH);
-            to = sm_varint_put(to, (uint64_t)l->start);
-            to = sm_varint_put(to, (uint64_t)l->ns);
-            buffer->size = (size_t)(to - buffer->bytes);
-            l->fresh = false;
-        }
+        to = SM_VARINTS_PUT(to, l->thread, l->stream, l->rank, l->depth | (uint64_t)l->flags << LONGEST_DEPTH,
+                            (uint64_t)l->start, (uint64_t)l->ns);
+        buffer->size = (size_t)(to - buffer->bytes);
+        l->fresh = false;
     }
     return 0;
 }
@@ -71,8 +67,16 @@ void sm_longest_note(sm_zoom_slicer *s, uint32_t rank, uint32_t depth, uint32_t 
     }
 }
 
-static sm_row *add_row(sm_row **rows, size_t *count, size_t *room) {
-    return sm_room(rows, room, *count + 1, sizeof **rows) ? &(*rows)[(*count)++] : NULL;
+static void add_row(sm_zoom_slicer *s, sm_row **rows, size_t *count, size_t *room, const sm_row *row) {
+    if (sm_room(rows, room, *count + 1, sizeof **rows))
+        (*rows)[(*count)++] = *row;
+    else
+        s->failed = true;
+}
+
+/* Add a row of the slice that ends. */
+static void add(sm_zoom_slicer *s, size_t *count, const sm_row *row) {
+    add_row(s, &s->row, count, &s->row_room, row);
 }
 
 static sm_row single_row(const sm_zoom_slicer *s, const sm_frame *frame, uint32_t depth, unsigned kind,
@@ -92,12 +96,8 @@ static sm_row single_row(const sm_zoom_slicer *s, const sm_frame *frame, uint32_
 
 void sm_zoom_slice_single(sm_zoom_slicer *s, const sm_frame *frame, uint32_t flags) {
     if (s->depth < SM_ZOOM_SLICE_DEPTHS) {
-        sm_row *row = add_row(&s->single, &s->singles, &s->single_room);
-        if (row == NULL) {
-            s->failed = true;
-            return;
-        }
-        *row = single_row(s, frame, s->depth, SM_ROW_ENDED, flags);
+        sm_row row = single_row(s, frame, s->depth, SM_ROW_ENDED, flags);
+        add_row(s, &s->single, &s->singles, &s->single_room, &row);
     }
     sm_longest_note(s, frame->rank, s->depth, frame->flags | flags, frame->start >> SM_FINE,
                     (s->now - frame->start) >> SM_FINE);
@@ -115,8 +115,8 @@ static void put_share(sm_row *row, const sm_share *share) {
     row->share[at] = *share;
 }
 
-/* Sum up the calls of a depth that began and ended in the slice, into row if it is not NULL, and clear their places. */
-static void sum_depth(sm_zoom_slicer *s, uint32_t depth, sm_row *row) {
+/* Sum up the calls of a depth that began and ended in the slice, and clear their places. */
+static sm_row sum_depth(sm_zoom_slicer *s, uint32_t depth) {
     sm_depth *d = &s->depths[depth];
     sm_place *places = s->places->place;
     sm_longest *of = s->functions->of;
@@ -135,28 +135,27 @@ static void sum_depth(sm_zoom_slicer *s, uint32_t depth, sm_row *row) {
         if ((place->beyond - 1) >> SM_FINE > function->ns)
             sm_longest_note(s, at - 1, depth, 0, place->began >> SM_FINE, (place->beyond - 1) >> SM_FINE);
     }
-    if (row != NULL) {
-        *row = (sm_row){.kind = SM_ROW_RUN,
-                        .depth = depth,
-                        .calls = calls,
-                        .start = d->start >> SM_FINE,
-                        .end = s->stack[depth].last >> SM_FINE,
-                        .busy = busy >> SM_FINE};
-    }
+    sm_row row = {.kind = SM_ROW_RUN,
+                  .depth = depth,
+                  .calls = calls,
+                  .start = d->start >> SM_FINE,
+                  .end = s->stack[depth].last >> SM_FINE,
+                  .busy = busy >> SM_FINE};
     for (uint32_t at = d->first, next; at != 0; at = next) {
         sm_place *place = &places[at - 1];
         sm_longest *function = &of[place->function];
-        if (row != NULL && function->sum) {
+        if (function->sum) {
             int64_t ns = function->sum >> SM_FINE;
-            put_share(row, &(sm_share){.rank = function->most_rank,
-                                       .function = place->function,
-                                       .ns = ns < row->busy ? ns : row->busy});
+            put_share(&row, &(sm_share){.rank = function->most_rank,
+                                        .function = place->function,
+                                        .ns = ns < row.busy ? ns : row.busy});
         }
         function->sum = function->most = 0;
         next = place->next;
         sm_place_clear(place);
     }
     d->first = 0;
+    return row;
 }
 
 static void hand_on(sm_zoom_slicer *s, unsigned l) {
@@ -182,23 +181,17 @@ static uint8_t *put_row(uint8_t *to, const sm_row *row, const sm_zoom_slice *sli
     *depth = row->depth;
     if (row->kind != SM_ROW_RUN) {
         to = sm_varint_put(to, row->share[0].rank);
-        if (row->kind == SM_ROW_ENDED) {
-            to = sm_varint_put(to, (uint64_t)(slice->start - row->start));
-            to = sm_varint_put(to, (uint64_t)(row->end - slice->start));
-        } else {
+        if (row->kind == SM_ROW_ENDED)
+            to = SM_VARINTS_PUT(to, (uint64_t)(slice->start - row->start), (uint64_t)(row->end - slice->start));
+        else
             to = sm_varint_put(to, (uint64_t)(row->start - slice->start));
-        }
         return sm_varint_put(to, row->flags);
     }
-    to = sm_varint_put(to, row->calls);
-    to = sm_varint_put(to, (uint64_t)(row->start - slice->start));
-    to = sm_varint_put(to, (uint64_t)(row->end - row->start));
-    to = sm_varint_put(to, (uint64_t)(row->end - row->start - row->busy));
-    to = sm_varint_put(to, row->shares);
+    to = SM_VARINTS_PUT(to, row->calls, (uint64_t)(row->start - slice->start), (uint64_t)(row->end - row->start),
+                        (uint64_t)(row->end - row->start - row->busy), row->shares);
     int64_t above = row->busy;
     for (unsigned i = 0; i < row->shares; i++) {
-        to = sm_varint_put(to, row->share[i].rank);
-        to = sm_varint_put(to, (uint64_t)(above - row->share[i].ns));
+        to = SM_VARINTS_PUT(to, row->share[i].rank, (uint64_t)(above - row->share[i].ns));
         above = row->share[i].ns;
     }
     return to;
@@ -213,13 +206,9 @@ static void put_slice(sm_zoom_slicer *s, unsigned l, const sm_zoom_slice *slice,
     }
     bool first = level->slices == 0;
     level->begins = first ? slice->start : level->begins;
-    to = sm_varint_put(to, slice->flags);
-    to = sm_varint_put(to, (uint64_t)(first ? slice->start : slice->start - level->ends));
-    to = sm_varint_put(to, (uint64_t)(slice->end - slice->start));
-    to = sm_varint_put(to, first ? slice->block : slice->block - level->last_block);
-    to = sm_varint_put(to, slice->skip);
-    to = sm_varint_put(to, slice->calls);
-    to = sm_varint_put(to, count);
+    to = SM_VARINTS_PUT(to, slice->flags, (uint64_t)(first ? slice->start : slice->start - level->ends),
+                        (uint64_t)(slice->end - slice->start), first ? slice->block : slice->block - level->last_block,
+                        slice->skip, slice->calls, count);
     uint32_t depth = 0;
     for (size_t i = 0; i < count; i++)
         to = put_row(to, &rows[i], slice, &depth);
@@ -293,12 +282,8 @@ static void gather(sm_zoom_slicer *s, unsigned l, const sm_zoom_slice *slice, co
 static void add_open(sm_zoom_slicer *s, uint32_t depth, uint32_t low, size_t *count) {
     if (depth < low || depth >= s->depth || depth >= SM_ZOOM_SLICE_DEPTHS)
         return;
-    sm_row *row = add_row(&s->row, count, &s->row_room);
-    if (row == NULL) {
-        s->failed = true;
-        return;
-    }
-    *row = single_row(s, &s->stack[depth], depth, SM_ROW_OPEN, 0);
+    sm_row row = single_row(s, &s->stack[depth], depth, SM_ROW_OPEN, 0);
+    add(s, count, &row);
 }
 
 static void end_level(sm_zoom_slicer *s, unsigned l) {
@@ -307,22 +292,18 @@ static void end_level(sm_zoom_slicer *s, unsigned l) {
     size_t deepest = s->depth > level->low && s->depth > level->deepest ? s->depth : level->deepest;
     for (uint32_t depth = level->low; depth < deepest && !s->failed; depth++) {
         sm_gathered *g = depth < level->deepest ? &level->gathered[depth] : NULL;
-        if (g != NULL && g->ended) {
-            sm_row *row = add_row(&s->row, &count, &s->row_room);
-            s->failed |= row == NULL;
-            if (row != NULL)
-                *row = g->call;
-        }
-        sm_row *row = g != NULL && g->calls && !s->failed ? add_row(&s->row, &count, &s->row_room) : NULL;
-        if (row != NULL) {
-            *row = (sm_row){.kind = SM_ROW_RUN,
-                            .depth = depth,
-                            .calls = g->calls,
-                            .start = g->start,
-                            .end = g->end,
-                            .busy = g->busy};
+        if (g != NULL && g->ended)
+            add(s, &count, &g->call);
+        if (g != NULL && g->calls) {
+            sm_row row = {.kind = SM_ROW_RUN,
+                          .depth = depth,
+                          .calls = g->calls,
+                          .start = g->start,
+                          .end = g->end,
+                          .busy = g->busy};
             for (unsigned i = 0; i < g->shares; i++)
-                put_share(row, &g->share[i]);
+                put_share(&row, &g->share[i]);
+            add(s, &count, &row);
         }
         if (g != NULL) {
             g->ended = false;
@@ -347,16 +328,12 @@ static size_t take_rows(sm_zoom_slicer *s) {
     size_t count = 0, deepest = s->depth > s->low && s->depth > s->deepest ? s->depth : s->deepest;
     deepest = s->singles && s->single[0].depth + 1 > deepest ? s->single[0].depth + 1 : deepest;
     for (uint32_t depth = s->low; depth < deepest; depth++) {
-        if (s->singles && s->single[s->singles - 1].depth == depth) {
-            sm_row *row = add_row(&s->row, &count, &s->row_room);
-            s->failed |= row == NULL;
-            s->singles--;
-            if (row != NULL)
-                *row = s->single[s->singles];
-        }
+        if (s->singles && s->single[s->singles - 1].depth == depth)
+            add(s, &count, &s->single[--s->singles]);
         if (depth < s->deepest && s->depths[depth].first) {
-            sm_row *row = depth < SM_ZOOM_SLICE_DEPTHS ? add_row(&s->row, &count, &s->row_room) : NULL;
-            sum_depth(s, depth, row);
+            sm_row row = sum_depth(s, depth);
+            if (depth < SM_ZOOM_SLICE_DEPTHS)
+                add(s, &count, &row);
         }
         add_open(s, depth, s->low, &count);
     }

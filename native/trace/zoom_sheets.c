@@ -45,12 +45,8 @@ bool sm_zoom_sheet_pack(const sm_zoom_sheet *sheet, sm_buffer *buffer) {
     uint8_t *to = most ? sm_buffer_reserve(buffer, 10 * SM_VARINT_MAX + most) : NULL;
     if (to == NULL)
         return false;
-    to = sm_varint_put(to, sheet->thread);
-    to = sm_varint_put(to, sheet->stream);
-    to = sm_varint_put(to, sheet->level);
-    to = sm_varint_put(to, sheet->number);
-    to = sm_varint_put(to, (uint64_t)sheet->start);
-    to = sm_varint_put(to, (uint64_t)(sheet->end - sheet->start));
+    to = SM_VARINTS_PUT(to, sheet->thread, sheet->stream, sheet->level, sheet->number, (uint64_t)sheet->start,
+                        (uint64_t)(sheet->end - sheet->start));
     uint8_t *codec = to++;
     to = sm_varint_put(to, sheet->size);
     int packed = LZ4_compress_default((const char *)sheet->bytes, (char *)to, (int)sheet->size, (int)most);
@@ -65,13 +61,11 @@ bool sm_zoom_sheet_pack(const sm_zoom_sheet *sheet, sm_buffer *buffer) {
 
 static int compare(const void *left, const void *right) {
     const sm_zoom_sheet_place *a = left, *b = right;
-    if (a->thread != b->thread)
-        return a->thread < b->thread ? -1 : 1;
-    if (a->stream != b->stream)
-        return a->stream < b->stream ? -1 : 1;
-    if (a->level != b->level)
-        return a->level < b->level ? -1 : 1;
-    return a->number < b->number ? -1 : a->number > b->number;
+    SM_ORDER_BY(a, b, thread);
+    SM_ORDER_BY(a, b, stream);
+    SM_ORDER_BY(a, b, level);
+    SM_ORDER_BY(a, b, number);
+    return 0;
 }
 
 void sm_zoom_sheets_sort(sm_zoom_sheets *s) {
