@@ -1,4 +1,4 @@
-/* The allocator with injected failures. Other builds use the inline versions of alloc.h. */
+/* Injected failures of the allocator. */
 #include "base/alloc.h"
 
 #include "base/lookup_count.h"
@@ -12,26 +12,9 @@ static atomic_long calls;   /* calls since the last sm_alloc_fail */
 static atomic_long fail_at; /* 0 for never */
 static atomic_int fail_on;  /* every allocation from fail_at on fails */
 
-static int strikes(void) {
+bool sm_alloc_strikes(void) {
     long n = atomic_fetch_add(&calls, 1) + 1, at = atomic_load(&fail_at);
     return at != 0 && (n == at || (n > at && atomic_load(&fail_on)));
-}
-
-void *sm_malloc(size_t size) {
-    return strikes() ? NULL : malloc(size ? size : 1);
-}
-
-void *sm_calloc(size_t count, size_t size) {
-    return strikes() ? NULL : calloc(count ? count : 1, size ? size : 1);
-}
-
-void *sm_realloc(void *memory, size_t size) {
-    return strikes() ? NULL : realloc(memory, size ? size : 1);
-}
-
-void *sm_aligned(size_t alignment, size_t size) {
-    void *memory = NULL;
-    return !strikes() && posix_memalign(&memory, alignment, size ? size : 1) == 0 ? memory : NULL;
 }
 
 long sm_alloc_fail(long n, int forever) {
@@ -41,5 +24,5 @@ long sm_alloc_fail(long n, int forever) {
     return made;
 }
 #else
-typedef int sm_alloc_is_inline; /* ISO C requires a declaration in every translation unit */
+typedef int sm_alloc_never_fails; /* ISO C requires a declaration in every translation unit */
 #endif

@@ -9,30 +9,34 @@
 #include <string.h>
 
 #ifdef SM_TESTING
-/* Return NULL for an injected failure. */
-void *sm_malloc(size_t size);
-void *sm_calloc(size_t count, size_t size);
-void *sm_realloc(void *memory, size_t size);
-void *sm_aligned(size_t alignment, size_t size);
+/* Return true for an injected failure. */
+bool sm_alloc_strikes(void);
 /* Make the n-th allocation from now on fail (1 is the next, 0 none), and if `forever` all later ones. Return how
  * many were made since the last call. */
 long sm_alloc_fail(long n, int forever);
 #else
+static inline bool sm_alloc_strikes(void) {
+    return false;
+}
+#endif
+
 static inline void *sm_malloc(size_t size) {
-    return malloc(size ? size : 1);
+    return sm_alloc_strikes() ? NULL : malloc(size ? size : 1);
 }
+
 static inline void *sm_calloc(size_t count, size_t size) {
-    return calloc(count ? count : 1, size ? size : 1);
+    return sm_alloc_strikes() ? NULL : calloc(count ? count : 1, size ? size : 1);
 }
+
 static inline void *sm_realloc(void *memory, size_t size) {
-    return realloc(memory, size ? size : 1);
+    return sm_alloc_strikes() ? NULL : realloc(memory, size ? size : 1);
 }
+
 /* Allocate uninitialized memory at a multiple of the alignment, a power of two. */
 static inline void *sm_aligned(size_t alignment, size_t size) {
     void *memory = NULL;
-    return posix_memalign(&memory, alignment, size ? size : 1) == 0 ? memory : NULL;
+    return !sm_alloc_strikes() && posix_memalign(&memory, alignment, size ? size : 1) == 0 ? memory : NULL;
 }
-#endif
 
 static inline void sm_free(void *memory) {
     free(memory);

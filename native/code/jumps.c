@@ -425,8 +425,7 @@ static sm_branches *map_and_collect(PyCodeObject *code, PyObject *bytes) {
         decode(&map, (const uint8_t *)PyBytes_AS_STRING(bytes));
         count_entries(&map);
         find_handlers(&map, code);
-        sm_locations((const uint8_t *)PyBytes_AS_STRING(code->co_linetable),
-                     (size_t)PyBytes_GET_SIZE(code->co_linetable), code->co_firstlineno, map.location, units);
+        sm_locations(code, map.location, units);
         table = collect(&map);
     }
     sm_free(map.unit);
