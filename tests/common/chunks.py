@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import struct
 import zlib
 from typing import TYPE_CHECKING
+
+from paths import DOCS
 
 from seismo.pure import numbers
 from seismo.pure.pieces import loaded, streams_of
@@ -15,6 +18,16 @@ if TYPE_CHECKING:
     from seismo.pure.pieces import Piece
 
 HEADER = 16
+
+
+def documented_kinds() -> dict[str, dict[str, str]]:
+    """Return {table: {column: "int", "count", "str" or "real"}}, as docs/format.md lists them."""
+    tables: dict[str, dict[str, str]] = {}
+    text = (DOCS / "format.md").read_text()
+    for number, name, body in re.findall(r"^### (\d+) (\w+)\n(.*?)(?=^##)", text, re.MULTILINE | re.DOTALL):
+        assert int(number) == len(tables)
+        tables[name] = dict(re.findall(r"^\| `(\w+)` \| (\w+) \|", body, re.MULTILINE))
+    return tables
 
 
 def frames(data: bytes) -> list[tuple[int, int, bytes]]:

@@ -36,6 +36,7 @@ def recorded(tmp_path):
 
     yield begin
     _core.stop()
+    _core.stop(recorder="coverage")
     for fd in descriptors:
         os.close(fd)
 
@@ -47,9 +48,14 @@ def rounds(some, number):
         _core.flush()
 
 
-def calls(path):
+def whole(path):
     recording = read(path, running=True)
     assert recording.problems == []
+    return recording
+
+
+def calls(path):
+    recording = whole(path)
     names = recording.functions["qualname"]
     found = Counter()
     for row in recording.tree:
@@ -77,8 +83,7 @@ def test_as_large_after_an_hour_as_after_ten_minutes(recorded, recorder):
 
 
 def born(path):
-    recording = read(path, running=True)
-    assert recording.problems == []
+    recording = whole(path)
     names = recording.functions["qualname"]
     return {names[row.function]: row.born for row in recording.objects if names[row.function][1:].isdigit()}
 
@@ -111,8 +116,7 @@ def test_births_in_many_lines_are_all_in_the_file(recorded):
     for number in range(1, 4):
         names["f"](None)
         _core.flush()
-        recording = read(path, running=True)
-        assert recording.problems == []
+        recording = whole(path)
         assert sum(recording.types["born"].tolist()) == sum(recording.objects["born"].tolist()) >= LINES * number
         f = recording.functions["qualname"].index("f")
         lines = {row.line: row.born for row in recording.objects if row.function == f}
@@ -135,8 +139,7 @@ def test_ages_that_come_later_are_rows_of_their_own(recorded):
         del kept
         _core.flush()
         inodes.add(path.stat().st_ino)
-        recording = read(path, running=True)
-        assert recording.problems == []
+        recording = whole(path)
         ages = {}
         for row in recording.lifetimes:
             assert (row.object, row.unit, row.bucket) not in ages
@@ -289,24 +292,18 @@ def test_what_the_standard_output_goes_to_is_not_replaced(tmp_path):
     assert load(path).calls()["leaf"] == 600
 
 
-def test_coverage_with_counts(tmp_path):
-    path = tmp_path / "a.seismo"
-    fd = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
+def test_coverage_with_counts(recorded):
+    path = recorded(recorder="coverage", counts=True)
     some = functions()
-    _core.start(recorder="coverage", counts=True, fd=fd, flush_ms=1_000_000)
-    try:
-        for _ in range(300):
-            for function in some:
-                function()
-            _core.flush("coverage")
-        size = path.stat().st_size
-        recording = read(path, running=True)
-        assert size <= 4 * len(recording.to_bytes())
-        qualname = recording.functions["qualname"]
-        assert {row.hits for row in recording.lines if qualname[row.function][1:].isdigit()} == {300}
-    finally:
-        _core.stop(recorder="coverage")
-        os.close(fd)
+    for _ in range(300):
+        for function in some:
+            function()
+        _core.flush("coverage")
+    recording = whole(path)
+    assert path.stat().st_size <= 4 * len(recording.to_bytes())
+    qualname = recording.functions["qualname"]
+    assert {row.hits for row in recording.lines if qualname[row.function][1:].isdigit()} == {300}
+    _core.stop(recorder="coverage")
     assert read(path).problems == []
     assert not list(read(path).losses)
 
@@ -314,7 +311,7 @@ def test_coverage_with_counts(tmp_path):
 CONTEXTS = 40
 
 
-def served(path, fd, requests, threads=0):
+def served(path, requests, threads=0):
     """A service under coverage: every request is one of CONTEXTS kinds, each with functions of its own."""
     some = functions()
     stop = threading.Event()
@@ -324,7 +321,6 @@ def served(path, fd, requests, threads=0):
             exec("def fresh():\n    x = 1\n    return x\nfresh()", {})
 
     beside = [threading.Thread(target=others) for _ in range(threads)]
-    _core.start(recorder="coverage", fd=fd, flush_ms=1_000_000)
     inodes, largest = set(), 0.0
     for thread in beside:
         thread.start()
@@ -364,52 +360,38 @@ def ran(path):
     return found
 
 
+OF_CONTEXTS = {f"kind {kind}": {f"f{i}" for i in range(kind, FUNCTIONS, CONTEXTS)} for kind in range(CONTEXTS)}
+
+
 @pytest.mark.parametrize("threads", [0, 2])
-def test_coverage_with_contexts_is_bounded_by_what_is_distinct_in_it(tmp_path, threads):
-    path = tmp_path / "a.seismo"
-    fd = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
-    try:
-        inodes, largest = served(path, fd, 4000, threads)
-    finally:
-        os.close(fd)
+def test_coverage_with_contexts_is_bounded_by_what_is_distinct_in_it(recorded, tmp_path, threads):
+    path = recorded(recorder="coverage")
+    inodes, largest = served(path, 4000, threads)
     assert len(inodes) > 1  # it was written anew
     assert largest <= 4
-    assert ran(path) == {
-        f"kind {kind}": {f"f{i}" for i in range(kind, FUNCTIONS, CONTEXTS)} for kind in range(CONTEXTS)
-    }
+    assert ran(path) == OF_CONTEXTS
     assert os.listdir(tmp_path) == [path.name]
 
 
-def test_coverage_with_contexts_in_a_file_that_cannot_be_written_anew(tmp_path):
+def test_coverage_with_contexts_in_a_file_that_cannot_be_written_anew(recorded, tmp_path):
     """It goes on growing, and is right."""
-    path = tmp_path / "a.seismo"
-    fd = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
+    path = recorded(recorder="coverage")
     os.link(path, tmp_path / "other")
-    try:
-        inodes, _ = served(path, fd, 1000)
-    finally:
-        os.close(fd)
+    inodes, _ = served(path, 1000)
     assert len(inodes) == 1
-    assert ran(path) == {
-        f"kind {kind}": {f"f{i}" for i in range(kind, FUNCTIONS, CONTEXTS)} for kind in range(CONTEXTS)
-    }
+    assert ran(path) == OF_CONTEXTS
 
 
-def test_contexts_that_somebody_has_cut_off_the_file_are_not_written_anew(tmp_path):
+def test_contexts_that_somebody_has_cut_off_the_file_are_not_written_anew(recorded):
     """What is left of them stays as it is, and the reader says what is missing."""
-    path = tmp_path / "a.seismo"
-    fd = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
-    _core.start(recorder="coverage", fd=fd, flush_ms=1_000_000)
+    path = recorded(recorder="coverage")
     some = functions()
-    try:
-        for number in range(300):
-            _core.cover_context(f"kind {number % 10}")
-            for function in some[number % 10 :: 10]:
-                function()
-            _core.flush("coverage")
-            if number == 20:
-                os.truncate(path, 200)
-    finally:
-        _core.stop(recorder="coverage")
-        os.close(fd)
+    for number in range(300):
+        _core.cover_context(f"kind {number % 10}")
+        for function in some[number % 10 :: 10]:
+            function()
+        _core.flush("coverage")
+        if number == 20:
+            os.truncate(path, 200)
+    _core.stop(recorder="coverage")
     assert read(path).problems

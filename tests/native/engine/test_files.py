@@ -11,12 +11,9 @@ from recorded import Image, image
 
 from seismo import _core
 
-pytestmark = pytest.mark.parametrize("source", SOURCES)
-
 RECORD = """
 import os
-source, path = sys.argv[1:3]
-fd = os.open(path, os.O_CREAT | os.O_RDWR | os.O_TRUNC, 0o600)
+fd = os.open(sys.argv[1], os.O_CREAT | os.O_RDWR | os.O_TRUNC, 0o600)
 """
 
 
@@ -24,8 +21,9 @@ def leaf():
     pass
 
 
+@pytest.mark.parametrize("source", SOURCES)
 def test_last_flush(source, tmp_path):
-    out = run(RECORD + "start(source=source, fd=fd); work(7); _core.stop('0')", source, str(tmp_path / "r"))
+    out = run(RECORD + f"start(source={source!r}, fd=fd); work(7); _core.stop('0')", str(tmp_path / "r"))
     recorded = load(tmp_path / "r")
     assert (out, recorded.problems) == ("", [])
     assert recorded.calls() == {"work": 1, "leaf": 7}
@@ -35,6 +33,7 @@ def test_last_flush(source, tmp_path):
     assert 0 < process["start_ns"] <= process["end_ns"]
 
 
+@pytest.mark.parametrize("source", SOURCES)
 def test_file_equals_snapshot(source, tmp_path):
     path = tmp_path / "r"
     fd = os.open(path, os.O_CREAT | os.O_RDWR)
@@ -60,13 +59,13 @@ def test_file_equals_snapshot(source, tmp_path):
 
 
 @pytest.mark.parametrize("how", ["kill", "segv", "_exit", "abort"])
-def test_killed_processes_leave_a_whole_file(source, tmp_path, how):
+def test_killed_processes_leave_a_whole_file(tmp_path, how):
     """At each moment the file is readable up to the last flush."""
     path = tmp_path / "r"
     program = (
         RECORD
         + """
-start(source=source, fd=fd, flush_ms=2)
+start(fd=fd, flush_ms=2)
 work(5)
 _core.flush()
 print("ready", flush=True)
@@ -75,16 +74,16 @@ def path_of(n):
     if n: (path_of if n % 2 else other)(n - 1)
 def other(n):
     if n: (other if n % 3 else path_of)(n - 1)
-sys.stdin.readline() if sys.argv[3] != "kill" else None
-if sys.argv[3] == "_exit": os._exit(3)
-if sys.argv[3] == "segv": os.kill(os.getpid(), 11)
-if sys.argv[3] == "abort": os.abort()
+sys.stdin.readline() if sys.argv[2] != "kill" else None
+if sys.argv[2] == "_exit": os._exit(3)
+if sys.argv[2] == "segv": os.kill(os.getpid(), 11)
+if sys.argv[2] == "abort": os.abort()
 while True:
     n += 1
     work(100); path_of(n % 60)
 """
     )
-    child = popen(program, source, str(path), how, stdin=subprocess.PIPE)
+    child = popen(program, str(path), how, stdin=subprocess.PIPE)
     assert child.stdout.readline() == "ready\n"
     if how == "kill":
         for _ in range(5):
@@ -100,11 +99,11 @@ while True:
         assert recorded.calls()["leaf"] == 5
 
 
-def test_descriptor_closed_by_the_program(source, tmp_path):
+def test_descriptor_closed_by_the_program(tmp_path):
     """As daemons do that close all they find."""
     path = tmp_path / "r"
     fd = os.open(path, os.O_CREAT | os.O_RDWR)
-    start(source, fd=fd)
+    start(fd=fd)
     leaf()
     _core.flush()
     os.close(fd)
@@ -116,39 +115,13 @@ def test_descriptor_closed_by_the_program(source, tmp_path):
     assert load(path).calls() == {"leaf": 1}
 
 
-def test_size_limit(source, tmp_path):
-    """RLIMIT_FSIZE: a write that fails halfway is cut off, so that the file stays whole."""
-    path = tmp_path / "r"
-    program = (
-        RECORD
-        + """
-import resource, signal
-signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-resource.setrlimit(resource.RLIMIT_FSIZE, (20000, 20000))
-start(source=source, fd=fd)
-names = {}
-for i in range(3000):
-    exec(f"def function_number_{i}(): pass", names)
-    names[f"function_number_{i}"]()
-    if i % 100 == 0: _core.flush()
-_core.stop()
-print(_core.status()["write_error"])
-"""
-    )
-    assert run(program, source, str(path)) == "27\n"
-    assert path.stat().st_size <= 20000
-    recorded = load(path)
-    assert recorded.problems == []
-    assert recorded.calls()["function_number_0"] == 1
-
-
-def test_big_trees_are_flushed_in_pieces(source, tmp_path):
+def test_big_trees_are_flushed_in_pieces(tmp_path):
     """Many flushes of a growing tree: later rows replace earlier ones, and the file is no multiple of the tree."""
     path = tmp_path / "r"
     program = (
         RECORD
         + """
-start(source=source, fd=fd, flush_ms=1)
+start(fd=fd, flush_ms=1)
 def grow(n, bits):
     if n: (left if bits & 1 else right)(n - 1, bits >> 1)
 def left(n, bits): grow(n, bits)
@@ -158,7 +131,7 @@ _core.stop()
 print(_core.status()["paths"])
 """
     )
-    paths = int(run(program, source, str(path)))
+    paths = int(run(program, str(path)))
     recorded = load(path)
     assert recorded.problems == []
     assert len(recorded.tables["nodes"]) == paths == 2 * (2**10 - 2) + 1

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from chunks import frames
+from chunks import documented_kinds, frames
 from paths import DOCS
 from recorded import Image
 
@@ -28,18 +28,9 @@ def example():
     return bytes(data)
 
 
-def documented_tables():
-    tables = {}
-    for number, name, body in re.findall(r"^### (\d+) (\w+)\n(.*?)(?=^##)", DOCUMENT, re.MULTILINE | re.DOTALL):
-        assert int(number) == len(tables)
-        tables[name] = [
-            (column, TYPES[kind]) for column, kind in re.findall(r"^\| `(\w+)` \| (\w+) \|", body, re.MULTILINE)
-        ]
-    return tables
-
-
 def test_the_document_names_the_tables_and_columns_that_the_core_has():
-    assert documented_tables() == _core.schema()
+    tables = {name: [(column, TYPES[kind]) for column, kind in of.items()] for name, of in documented_kinds().items()}
+    assert tables == _core.schema()
 
 
 def test_the_example_says_what_the_text_says(example):

@@ -3,7 +3,7 @@
 import array
 
 import pytest
-from chunks import chunk, frames, payloads
+from chunks import chunk, documented_kinds, frames, payloads
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from recorded import Image
@@ -15,29 +15,11 @@ from seismo.model.objects.leaks import leaks
 from seismo.pure import reader
 
 SCHEMA = _core.schema()
+KINDS = documented_kinds()
 INT = st.one_of(st.integers(-(2**63), 2**63 - 1), st.integers(-3, 300), st.just(0))
 COUNT = st.one_of(st.integers(0, 2**63 - 1), st.integers(0, 300), st.just(0))
 REAL = st.one_of(st.floats(0, 1e39), st.just(0.0))
 TEXT = st.text(st.characters(), max_size=20)
-# What is never negative; in losses only the count is
-COUNTS = {"id", "kind", "process", "thread", "function", "flags", "calls", "resumes", "exceptions", "timed", "timed_ns"}
-COUNTS |= {"entered", "wait_ns", "ready_ns", "lock_ns", "rest_ns", "folded", "compared_ns", "beside_ns", "stop_ns"}
-COUNTS |= {"sampled", "sampled_ns", "awaits", "await_ns", "hits", "offset", "fell", "jumped", "context", "base"}
-COUNTS |= {
-    "type",
-    "born",
-    "died",
-    "died_by_gc",
-    "live",
-    "peak",
-    "unseen",
-    "item_bytes",
-    "before",
-    "resurrected",
-    "size",
-}
-COUNTS |= {"item_size", "span_born", "span_died", "span_live", "object", "unit", "bucket", "span", "first", "asked"}
-COUNTS |= {"count", "code_bytes", "boot_ns", "unix_bound_ns", "time_bound_ns"}
 REFERENCES = {"context": "contexts", "function": "functions"}  # of the tables about lines
 OF_OBJECTS = {"type": "types", "object": "objects", "span": "object_spans", "process": "processes"}
 OF_OBJECTS |= {"function": "functions", "node": "nodes"}  # in these two -1 is none
@@ -63,7 +45,7 @@ def files(draw):
                 elif code == "d":
                     row[column] = draw(REAL)
                 else:
-                    row[column] = draw(COUNT if _is_count(name, column) else INT)
+                    row[column] = draw(COUNT if KINDS[name][column] == "count" else INT)
             row["id"] = i
             if name == "threads":
                 row["process"] %= sizes["processes"]
@@ -87,12 +69,6 @@ def files(draw):
         if row["parent"] >= 0:
             row["object"] = rows["holders"][row["parent"]]["object"]
     return rows
-
-
-def _is_count(table, column):
-    if table == "losses" or (table == "sources" and column == "size"):
-        return False
-    return column in COUNTS and not (column == "function" and table in TABLES_OF_OBJECTS)
 
 
 def _refer(draw, name, row, sizes):
@@ -156,6 +132,14 @@ def test_whatever_numbers_a_file_has_the_model_can_work_with_it(first, second, r
         leaks(recording)
 
 
+def full(tables):
+    """These rows, with all columns of theirs."""
+    return {
+        name: [{**{c: "" if code == "s" else 0 for c, code in columns}, **row} for row in tables.get(name, ())]
+        for name, columns in SCHEMA.items()
+    }
+
+
 def test_rows_that_were_taken_back_are_left_out():
     tables = {
         "types": [{"id": 0, "name": "T"}],
@@ -164,11 +148,7 @@ def test_rows_that_were_taken_back_are_left_out():
         "object_survivors": [{"id": i, "span": span, "count": 3 * i} for i, span in enumerate((0, 0, 2))],
         "losses": [{"id": 0, "kind": "over", "count": 0}, {"id": 1, "kind": "still", "count": 1}],
     }
-    every = {
-        name: [{**{c: "" if code == "s" else 0 for c, code in SCHEMA[name]}, **row} for row in rows]
-        for name, rows in {**dict.fromkeys(SCHEMA, ()), **tables, "processes": [{"id": 0}]}.items()
-    }
-    found = Image(write({name: every[name] for name in SCHEMA})).tables
+    found = Image(write(full({**tables, "processes": [{"id": 0}]}))).tables
     assert [(row["id"], row["first"], row["calls"]) for row in found["object_spans"]] == [(0, 0, 1), (1, 2, 2)]
     assert [(row["id"], row["span"], row["count"]) for row in found["object_survivors"]] == [(0, 0, 3), (1, 1, 6)]
     assert [(row["id"], row["kind"]) for row in found["losses"]] == [(0, "still")]
@@ -208,13 +188,8 @@ def test_rows_in_any_order_come_out_in_the_order_of_their_ids():
         "threads": [{"id": 0}],
         "functions": [{"id": 0}],
         "nodes": [{"id": i, "parent": -1, "calls": i} for i in (5, 3, 0, 1, 4, 2)],
-        "losses": [],
     }
-    full = {
-        name: [{c: row.get(c, "" if code == "s" else 0) for c, code in SCHEMA[name]} for row in rows]
-        for name, rows in tables.items()
-    }
-    data = write(full)
+    data = write(full(tables))
     assert [row["calls"] for row in Image(data).nodes] == [0, 1, 2, 3, 4, 5]
 
 

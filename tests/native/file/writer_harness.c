@@ -56,17 +56,15 @@ static void full(int fd) {
     say("full", w, fd);
     for (int round = 3; round < 200; round++) {
         add_nodes(w, 0, 5000, round);
-        if (round % 10 == 0) {
+        if (round % 10 == 0)
             (void)sm_writer_catch_up(w);
-        }
     }
     say("still", w, fd);
     long pages = 0; /* now: the peak would be that of whoever started us */
     FILE *statm = fopen("/proc/self/statm", "r");
     if (statm) {
-        if (fscanf(statm, "%*d %ld", &pages) != 1) {
+        if (fscanf(statm, "%*d %ld", &pages) != 1)
             pages = -1;
-        }
         fclose(statm);
     }
     printf("memory=%ld\n", pages * 4);
@@ -97,19 +95,19 @@ static void together(int fd) {
     sm_writer_free(w);
 }
 
+static const char *other; /* a second file */
+
 /* The program closes our descriptor and opens a file of its own in its place. */
-static void stolen(int fd, const char *other) {
+static void stolen(int fd) {
     sm_writer *w = sm_writer_new(fd);
     add_base(w);
     (void)sm_writer_catch_up(w);
     close(fd);
     int theirs = open(other, O_RDWR | O_CREAT | O_TRUNC, 0644);
-    if (theirs != fd) {
+    if (theirs != fd)
         dup2(theirs, fd);
-    }
-    if (write(fd, "precious", 8) != 8) {
+    if (write(fd, "precious", 8) != 8)
         return;
-    }
     add_nodes(w, 0, 10, 1);
     (void)sm_writer_catch_up(w);
     sm_writer_finish(w);
@@ -154,9 +152,8 @@ static void flushes(int fd) {
 /* A pipe whose reader stops for a while. */
 static void piped(int fd) {
     int ends[2];
-    if (pipe(ends) < 0) {
+    if (pipe(ends) < 0)
         return;
-    }
     fcntl(ends[0], F_SETFL, O_NONBLOCK);
     fcntl(ends[1], F_SETFL, O_NONBLOCK);
     sm_writer *w = sm_writer_new(ends[1]);
@@ -167,9 +164,8 @@ static void piped(int fd) {
     for (int round = 0; round < 100; round++) {
         char buffer[65536];
         for (ssize_t n; (n = read(ends[0], buffer, sizeof buffer)) > 0;) {
-            if (write(fd, buffer, (size_t)n) != n) {
+            if (write(fd, buffer, (size_t)n) != n)
                 return;
-            }
         }
         if (round < 50) {
             (void)sm_writer_catch_up(w);
@@ -181,19 +177,16 @@ static void piped(int fd) {
     sm_writer_free(w);
 }
 
-#ifdef SM_TESTING
 /* The n-th allocation fails, for every n: no crash, no leak, and what is in the file is whole. */
 static void memory(int fd) {
     for (long n = 1;; n++) {
-        if (ftruncate(fd, 0) < 0) {
+        if (ftruncate(fd, 0) < 0)
             return;
-        }
         lseek(fd, 0, SEEK_SET);
         sm_alloc_fail(n, n % 2 == 0);
         sm_writer *w = sm_writer_new(fd);
-        if (w == NULL) {
+        if (w == NULL)
             continue;
-        }
         add_base(w);
         add_nodes(w, 0, 500, 1);
         (void)sm_writer_catch_up(w);
@@ -206,39 +199,29 @@ static void memory(int fd) {
             sm_writer_free(w);
             return;
         }
-        if (sm_writer_error(w) != ENOMEM || sm_writer_behind(w)) {
+        if (sm_writer_error(w) != ENOMEM || sm_writer_behind(w))
             printf("allocation %ld: error=%d\n", n, sm_writer_error(w));
-        }
         sm_writer_free(w);
         printf("n=%ld\n", n);
     }
 }
-#endif
+
+static const struct {
+    const char *name;
+    void (*drive)(int fd);
+} parts[] = {
+    {"full", full},       {"together", together}, {"stolen", stolen}, {"shared", shared},
+    {"flushes", flushes}, {"piped", piped},       {"memory", memory},
+};
 
 int main(int argc, char **argv) {
-    if (argc < 3) {
-        return 2;
-    }
     signal(SIGXFSZ, SIG_IGN);
-    int fd = open(argv[2], O_RDWR | O_CREAT | O_TRUNC, 0644);
-    if (strcmp(argv[1], "full") == 0) {
-        full(fd);
-    } else if (strcmp(argv[1], "together") == 0) {
-        together(fd);
-    } else if (strcmp(argv[1], "stolen") == 0 && argc > 3) {
-        stolen(fd, argv[3]);
-    } else if (strcmp(argv[1], "shared") == 0) {
-        shared(fd);
-    } else if (strcmp(argv[1], "flushes") == 0) {
-        flushes(fd);
-    } else if (strcmp(argv[1], "piped") == 0) {
-        piped(fd);
-#ifdef SM_TESTING
-    } else if (strcmp(argv[1], "memory") == 0) {
-        memory(fd);
-#endif
-    } else {
-        return 2;
+    other = argc > 3 ? argv[3] : "";
+    for (size_t i = 0; argc > 2 && i < sizeof parts / sizeof *parts; i++) {
+        if (strcmp(argv[1], parts[i].name) == 0) {
+            parts[i].drive(open(argv[2], O_RDWR | O_CREAT | O_TRUNC, 0644));
+            return 0;
+        }
     }
-    return 0;
+    return 2;
 }
