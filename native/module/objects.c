@@ -79,18 +79,11 @@ typedef struct { /* a query about the objects born in (first, last] */
     uint64_t first, last;
     uint64_t *counts; /* by site */
     uint32_t sites;   /* of later ones nothing is asked */
-    /* Used by objects_addresses only. */
-    bool spans;
-    uint64_t limit;
-    sm_object *found;
+    bool spans;       /* only those born in a span */
+    uint64_t limit;   /* most of a site */
+    sm_object *found; /* NULL if they are only counted */
     size_t found_count;
 } question;
-
-static void count_alive(const sm_object *object, void *context) {
-    question *asked = context;
-    if (object->serial > asked->first && object->serial <= asked->last && object->site < asked->sites)
-        asked->counts[object->site]++;
-}
 
 static void find_alive(const sm_object *object, void *context) {
     question *asked = context;
@@ -99,54 +92,22 @@ static void find_alive(const sm_object *object, void *context) {
         asked->counts[object->site] == asked->limit)
         return;
     asked->counts[object->site]++;
-    asked->found[asked->found_count++] = *object;
+    if (asked->found != NULL)
+        asked->found[asked->found_count++] = *object;
 }
 
-static void visit_alive(void (*visit)(const sm_object *object, void *context), question *asked) {
-    SM_OBJECTS_GUARD;
-    sm_objects_each_live(visit, asked);
-}
-
-/* Set the range of births; a negative `last` means until now. */
-static void set_range(question *asked, unsigned long long first, long long last) {
-    asked->first = first;
-    asked->last = last < 0 ? UINT64_MAX : (uint64_t)last;
-}
-
-static PyObject *dict_of_counts(const uint64_t *counts, uint32_t count) {
+static PyObject *dict_of_counts(const question *asked) {
     PyObject *alive = PyDict_New();
-    for (uint32_t site = 1; site < count && alive != NULL; site++) {
-        if (counts[site] == 0)
+    for (uint32_t site = 1; site < asked->sites && alive != NULL; site++) {
+        if (asked->counts[site] == 0)
             continue;
         PyObject *key = PyLong_FromUnsignedLong(site - 1);
-        PyObject *value = PyLong_FromUnsignedLongLong(counts[site] * sm_objects.weight);
+        PyObject *value = PyLong_FromUnsignedLongLong(asked->counts[site] * sm_objects.weight);
         if (key == NULL || value == NULL || PyDict_SetItem(alive, key, value) < 0)
             Py_CLEAR(alive);
         Py_XDECREF(key);
         Py_XDECREF(value);
     }
-    return alive;
-}
-
-static PyObject *objects_alive(PyObject *Py_UNUSED(module), PyObject *args, PyObject *keywords) {
-    static char *names[] = {"first", "last", NULL};
-    unsigned long long first = 0;
-    long long last = -1;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "|KL:objects_alive", names, &first, &last))
-        return NULL;
-    sm_objects_quiet(true);
-    question asked = {.sites = sm_objects.sites_count};
-    asked.counts = sm_calloc(asked.sites, sizeof *asked.counts);
-    PyObject *alive = NULL;
-    if (asked.counts == NULL) {
-        PyErr_NoMemory();
-    } else {
-        set_range(&asked, first, last);
-        visit_alive(count_alive, &asked);
-        alive = dict_of_counts(asked.counts, asked.sites);
-    }
-    sm_free(asked.counts);
-    sm_objects_quiet(false);
     return alive;
 }
 
@@ -180,6 +141,41 @@ static PyObject *dict_of_found(const question *asked) {
     return places;
 }
 
+static void each_live(question *asked) {
+    SM_OBJECTS_GUARD;
+    sm_objects_each_live(find_alive, asked);
+}
+
+/* Answer a question about all sites, or about a tuple of them, whose objects are found. A negative `last` means until
+ * now. */
+static PyObject *answer(question *asked, long long last, PyObject *sites) {
+    sm_objects_quiet(true);
+    asked->last = last < 0 ? UINT64_MAX : (uint64_t)last;
+    asked->sites = sm_objects.sites_count;
+    asked->counts = sm_calloc(asked->sites, sizeof *asked->counts);
+    asked->found = sites != NULL ? sm_malloc(MOST_ADDRESSES * sizeof *asked->found) : NULL;
+    PyObject *dict = NULL;
+    if (asked->counts == NULL || (sites != NULL && asked->found == NULL)) {
+        PyErr_NoMemory();
+    } else if (sites == NULL || choose_sites(asked, sites)) {
+        each_live(asked);
+        dict = sites != NULL ? dict_of_found(asked) : dict_of_counts(asked);
+    }
+    sm_free(asked->counts);
+    sm_free(asked->found);
+    sm_objects_quiet(false);
+    return dict;
+}
+
+static PyObject *objects_alive(PyObject *Py_UNUSED(module), PyObject *args, PyObject *keywords) {
+    static char *names[] = {"first", "last", NULL};
+    unsigned long long first = 0;
+    long long last = -1;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "|KL:objects_alive", names, &first, &last))
+        return NULL;
+    return answer(&(question){.first = first, .limit = UINT64_MAX}, last, NULL);
+}
+
 static PyObject *objects_addresses(PyObject *Py_UNUSED(module), PyObject *args, PyObject *keywords) {
     static char *names[] = {"sites", "first", "last", "limit", "spans", NULL};
     PyObject *sites;
@@ -189,22 +185,7 @@ static PyObject *objects_addresses(PyObject *Py_UNUSED(module), PyObject *args, 
     if (!PyArg_ParseTupleAndKeywords(args, keywords, "O!|KLKp:objects_addresses", names, &PyTuple_Type, &sites, &first,
                                      &last, &limit, &in_spans))
         return NULL;
-    sm_objects_quiet(true);
-    question asked = {.spans = in_spans, .limit = limit, .sites = sm_objects.sites_count};
-    asked.counts = sm_calloc(asked.sites, sizeof *asked.counts);
-    asked.found = sm_malloc(MOST_ADDRESSES * sizeof *asked.found);
-    PyObject *places = NULL;
-    if (asked.counts == NULL || asked.found == NULL) {
-        PyErr_NoMemory();
-    } else if (choose_sites(&asked, sites)) {
-        set_range(&asked, first, last);
-        visit_alive(find_alive, &asked);
-        places = dict_of_found(&asked);
-    }
-    sm_free(asked.counts);
-    sm_free(asked.found);
-    sm_objects_quiet(false);
-    return places;
+    return answer(&(question){.first = first, .limit = limit, .spans = in_spans}, last, sites);
 }
 
 static PyObject *text_of(const char *text) {

@@ -122,15 +122,11 @@ static PyObject *core_schema(PyObject *module, PyObject *unused) {
     PyObject *dict = PyDict_New(); /* owned, returned */
     for (int t = 0; dict && t < SM_TABLES; t++) {
         const sm_table *about = &sm_tables[t];
-        PyObject *list = PyList_New(about->columns); /* owned until put */
+        PyObject *list = PyList_New(0); /* owned until put */
         for (int c = 0; list && c < about->columns; c++) {
             sm_column_type type = about->column[c].type;
             const char *format = type == SM_TYPE_REAL ? "d" : type == SM_TYPE_STR ? "s" : "q";
-            PyObject *pair = Py_BuildValue("ss", about->column[c].name, format);
-            if (pair == NULL)
-                Py_CLEAR(list);
-            else
-                PyList_SET_ITEM(list, c, pair);
+            sm_list_add(&list, Py_BuildValue("ss", about->column[c].name, format));
         }
         sm_dict_add(&dict, about->name, list);
     }

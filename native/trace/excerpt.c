@@ -179,12 +179,17 @@ static void note(cutter *c, const open_call *open) {
         c->counts->seen[open->node] |= SM_CUT_ON_PATH | (before ? SM_CUT_BEGAN_BEFORE : 0);
 }
 
-/* Begin the part with the calls on the stack. Calls that ended earlier are left out. */
-static void begin(cutter *c) {
-    c->notes->streams += !c->begun;
-    for (size_t i = 0; !c->begun && i < c->shown; i++)
+/* Begin the part with the calls on the stack, and a block. Calls that ended earlier are left out. Return true if the
+ * block is new. */
+static bool begin(cutter *c) {
+    bool begun = c->begun, is_new = c->writer != NULL && !c->writer->open;
+    c->notes->streams += !begun;
+    for (size_t i = 0; !begun && i < c->shown; i++)
         note(c, &c->stack[i]);
     c->begun = true;
+    if (is_new)
+        sm_write_block(c->writer, place(c), begun ? c->gap_end : c->start, begun);
+    return is_new;
 }
 
 /* Prepare for an event: open a block, and write the clock readings since the last event and a changed path. */
@@ -193,15 +198,12 @@ static void lead_up(cutter *c, const sm_when *at) {
     pass(c, at);
     c->notes->edges += at->bound != 0 && ((at->before < c->order->from && at->after > c->order->from) ||
                                           (at->after >= c->order->to && at->before < c->order->to));
-    bool begun = c->begun;
-    begin(c);
-    if (w == NULL)
-        return;
-    if (!w->open) {
-        sm_write_block(w, place(c), begun ? c->gap_end : c->start, begun);
+    if (begin(c)) {
         c->astray = false;
         c->due = -1;
     }
+    if (w == NULL)
+        return;
     if (c->due >= 0 && at->before >= c->due) {
         read_clock(c, c->due);
         c->due = -1;
@@ -229,12 +231,8 @@ static void follow_up(cutter *c, const sm_when *at) {
 
 /* Write the path if nothing else happened in the block. */
 static void write_path(cutter *c) {
-    bool begun = c->begun;
-    begin(c);
-    if (c->writer && !c->writer->open) {
-        sm_write_block(c->writer, place(c), begun ? c->gap_end : c->start, begun);
+    if (begin(c))
         read_clock(c, c->writer->mark);
-    }
 }
 
 /* Put all calls on the stack into the part, from the outermost on. */
