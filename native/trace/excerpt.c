@@ -219,8 +219,6 @@ static void lead_up(cutter *c, const sm_when *at) {
 
 /* Write the event's time if it is a clock reading; otherwise remember the next reading. */
 static void follow_up(cutter *c, const sm_when *at) {
-    if (c->writer == NULL)
-        return;
     if (at->bound == 0) {
         sm_write_mark(c->writer, at->time);
         c->due = -1;

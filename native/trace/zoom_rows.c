@@ -286,6 +286,19 @@ static void add_open(sm_zoom_slicer *s, uint32_t depth, uint32_t low, size_t *co
     add(s, count, &row);
 }
 
+static void end_level(sm_zoom_slicer *s, unsigned l);
+
+/* Write the slice of a level, whose rows are made, and add it to that of the level above. */
+static void finish_slice(sm_zoom_slicer *s, unsigned l, size_t count, uint32_t low) {
+    const sm_zoom_slice slice = s->level[l].slice;
+    put_slice(s, l, &slice, s->row, count);
+    if (l + 1 == SM_LEVELS || s->failed)
+        return;
+    gather(s, l + 1, &slice, s->row, count, low);
+    if (s->level[l + 1].below == SM_ZOOM_SLICES && !s->failed)
+        end_level(s, l + 1);
+}
+
 static void end_level(sm_zoom_slicer *s, unsigned l) {
     sm_level *level = &s->level[l];
     size_t count = 0;
@@ -311,16 +324,9 @@ static void end_level(sm_zoom_slicer *s, unsigned l) {
         }
         add_open(s, depth, level->low, &count);
     }
-    uint32_t low = level->low;
     level->below = 0;
     level->deepest = 0;
-    sm_zoom_slice slice = level->slice;
-    put_slice(s, l, &slice, s->row, count);
-    if (l + 1 < SM_LEVELS && !s->failed) {
-        gather(s, l + 1, &slice, s->row, count, low);
-        if (s->level[l + 1].below == SM_ZOOM_SLICES)
-            end_level(s, l + 1);
-    }
+    finish_slice(s, l, count, level->low);
 }
 
 /* Make the rows of the open slice of level 0, and clear its tallies. */
@@ -356,13 +362,9 @@ void sm_zoom_slice_end(sm_zoom_slicer *s, sm_zoom_slice_ending how) {
     level->slice.end = s->now >> SM_FINE;
     level->slice.calls = calls;
     level->slice.flags |= how == SM_ZOOM_SLICE_IS_LAST ? SM_ZOOM_SLICE_LAST : 0;
-    sm_zoom_slice slice = level->slice;
-    put_slice(s, 0, &slice, s->row, count);
-    if (!s->failed)
-        gather(s, 1, &slice, s->row, count, low);
-    if (s->level[1].below == SM_ZOOM_SLICES && !s->failed)
-        end_level(s, 1);
-    level->slice = (sm_zoom_slice){.block = s->block, .skip = s->ended - s->ended_before_block, .start = slice.end};
+    finish_slice(s, 0, count, low);
+    level->slice =
+        (sm_zoom_slice){.block = s->block, .skip = s->ended - s->ended_before_block, .start = level->slice.end};
 }
 
 void sm_zoom_sheets_end(sm_zoom_slicer *s) {
