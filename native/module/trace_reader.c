@@ -100,11 +100,10 @@ static int fill(timeline *self, PyObject *given, Py_ssize_t sound_nodes, Py_ssiz
     self->journal = (sm_trace){.index = &self->index, .dictionary = &self->dictionary, .origin = origin, .end = end};
     if (check_nodes(self) < 0)
         return -1;
-    size_t sound = self->dictionary.sound_threads;
+    size_t sound = self->dictionary.sound_threads, bytes = (size_t)size;
     if (make_weights(self, own, calls, resumes) < 0 || sm_dictionary_make(&self->dictionary) < 0 ||
-        sm_index_make(&self->index, data, (size_t)size, piece, (size_t)pieces / 2, head, (size_t)heads / 3, sound) <
-            0 ||
-        sm_zoom_sheets_make(&self->sheets, data, (size_t)size, level, (size_t)levels / 2, sound) < 0) {
+        sm_index_make(&self->index, data, bytes, piece, (size_t)pieces / 2, head, (size_t)heads / 3, sound) < 0 ||
+        sm_zoom_sheets_make(&self->sheets, data, bytes, level, (size_t)levels / 2, sound) < 0) {
         PyErr_NoMemory();
         return -1;
     }
