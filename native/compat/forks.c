@@ -28,18 +28,24 @@ static struct {
 static void before(void) {
     const sm_fork_calls *notified[SM_FORK_USERS];
     for (int who = 0; who < SM_FORK_USERS; who++) {
-        notified[who] = __atomic_load_n(&forks.calls[who], __ATOMIC_ACQUIRE);
-        if (notified[who] != NULL && notified[who]->before != NULL)
-            notified[who]->before();
+        const sm_fork_calls *calls = notified[who] = __atomic_load_n(&forks.calls[who], __ATOMIC_ACQUIRE);
+        if (calls != NULL && calls->worker != NULL)
+            sm_worker_before_fork(calls->worker);
+        if (calls != NULL && calls->before != NULL)
+            calls->before();
     }
     memcpy(forks.notified, notified,
            sizeof notified); /* only one forking thread is past this point at a time (base/worker.h) */
 }
 
 static void go_on(uint32_t over) {
-    for (int who = 0; who < SM_FORK_USERS; who++)
-        if ((over >> who & 1) != 0)
-            forks.calls[who]->over();
+    for (int who = 0; who < SM_FORK_USERS; who++) {
+        const sm_fork_calls *calls = (over >> who & 1) != 0 ? forks.calls[who] : NULL;
+        if (calls != NULL && calls->over != NULL)
+            calls->over();
+        else if (calls != NULL && calls->wanted())
+            (void)sm_worker_start(calls->worker);
+    }
 }
 
 static int look(void *unused) { /* a pending call, on the main thread between two instructions */
@@ -53,9 +59,15 @@ static int look(void *unused) { /* a pending call, on the main thread between tw
 
 static void parent(void) {
     uint32_t wanted = 0;
-    for (int who = SM_FORK_USERS - 1; who >= 0; who--)
-        if (forks.notified[who] != NULL && forks.notified[who]->parent != NULL && forks.notified[who]->parent())
+    for (int who = SM_FORK_USERS - 1; who >= 0; who--) {
+        const sm_fork_calls *calls = forks.notified[who];
+        if (calls != NULL && calls->parent != NULL)
+            calls->parent();
+        if (calls != NULL && calls->worker != NULL)
+            sm_worker_after_fork(calls->worker);
+        if (calls != NULL && calls->wanted != NULL && calls->wanted())
             wanted |= 1u << who;
+    }
     bool gil = sm_holds_gil();
     if (gil && syscall(SYS_gettid) != getpid()) {
         go_on(wanted);
@@ -74,9 +86,13 @@ static void parent(void) {
 
 static void child(void) {
     __atomic_store_n(&forks.over, 0, __ATOMIC_RELAXED);
-    for (int who = SM_FORK_USERS - 1; who >= 0; who--)
-        if (forks.notified[who] != NULL && forks.notified[who]->child != NULL)
-            forks.notified[who]->child();
+    for (int who = SM_FORK_USERS - 1; who >= 0; who--) {
+        const sm_fork_calls *calls = forks.notified[who];
+        if (calls != NULL && calls->worker != NULL)
+            sm_worker_forked(calls->worker);
+        if (calls != NULL && calls->child != NULL)
+            calls->child();
+    }
 }
 
 bool sm_forks_register(sm_fork_user who, const sm_fork_calls *calls) {

@@ -3,6 +3,8 @@
 
 #include <stdbool.h>
 
+#include "base/worker.h"
+
 typedef enum {
     SM_FORK_ENDING,
     SM_FORK_SAFEPOINT,
@@ -14,11 +16,14 @@ typedef enum {
     SM_FORK_USERS
 } sm_fork_user;
 
-typedef struct { /* any may be NULL */
+typedef struct {       /* any may be NULL */
+    sm_worker *worker; /* stopped before the fork */
     void (*before)(void);
-    bool (*parent)(void); /* returns true to request `over` */
+    void (*parent)(void);
     void (*child)(void);
-    void (*over)(void); /* with the GIL, once fork's caller continues; see forks.c */
+    bool (*wanted)(void); /* after `parent`: returns true to request `over` */
+    /* Called with the GIL, once fork's caller continues; see forks.c. NULL: starts the worker if it is still wanted. */
+    void (*over)(void);
 } sm_fork_calls;
 
 /* Register these static functions for good. With the GIL. Return false if out of memory. */

@@ -201,7 +201,7 @@ static void before_fork(void) {
     }
 }
 
-static bool parent_forked(void) {
+static void parent_forked(void) {
     sm_worker_after_fork(&guard);
     __atomic_store_n(&ending.away, ending.armed && sm_holds_gil(), __ATOMIC_RELAXED);
     __atomic_fetch_sub(&ending.forking, 1, __ATOMIC_SEQ_CST);
@@ -210,6 +210,9 @@ static bool parent_forked(void) {
             finish();
         (void)sm_worker_start(&guard);
     }
+}
+
+static bool is_armed(void) {
     return ending.armed;
 }
 
@@ -264,7 +267,7 @@ void sm_fatal_signal_begin(void) {
 }
 
 void sm_fatal_signal_want(sm_fatal_signal who, void (*end)(const char *signal_name)) {
-    static const sm_fork_calls calls = {before_fork, parent_forked, child_forked, start};
+    static const sm_fork_calls calls = {NULL, before_fork, parent_forked, child_forked, is_armed, start};
     ending.end[who] = end;
     __atomic_store_n(&ending.busy, false, __ATOMIC_RELEASE);
     bool wanted = false;

@@ -17,15 +17,15 @@ static void work(sm_worker *worker, uintptr_t number) {
 
 static sm_worker worker = SM_WORKER(work, 0);
 
-static void go_on(void) {
-    if (__atomic_load_n(&wanted, __ATOMIC_RELAXED))
-        (void)sm_worker_start(&worker);
+static bool is_wanted(void) {
+    return __atomic_load_n(&wanted, __ATOMIC_RELAXED);
 }
 
 void sm_ticker_start(void (*call)(void)) {
     __atomic_store_n(&tick, call, __ATOMIC_RELAXED);
     __atomic_store_n(&wanted, sm_engine.clock.kind != SM_CLOCK_SIMULATED, __ATOMIC_RELAXED);
-    go_on();
+    if (is_wanted())
+        (void)sm_worker_start(&worker);
 }
 
 void sm_ticker_stop(void) {
@@ -33,21 +33,11 @@ void sm_ticker_stop(void) {
     sm_worker_stop(&worker);
 }
 
-static void before_fork(void) {
-    sm_worker_before_fork(&worker);
-}
-
-static bool parent_forked(void) {
-    sm_worker_after_fork(&worker);
-    return __atomic_load_n(&wanted, __ATOMIC_RELAXED);
-}
-
 static void child_forked(void) {
     __atomic_store_n(&wanted, false, __ATOMIC_RELAXED);
-    sm_worker_forked(&worker);
 }
 
 bool sm_ticker_init(void) {
-    static const sm_fork_calls calls = {before_fork, parent_forked, child_forked, go_on};
+    static const sm_fork_calls calls = {.worker = &worker, .child = child_forked, .wanted = is_wanted};
     return sm_worker_init(&worker) && sm_forks_register(SM_FORK_TICKER, &calls);
 }

@@ -92,26 +92,13 @@ static bool is_wanted(void) {
     return __atomic_load_n(&point.want, __ATOMIC_RELAXED) != 0;
 }
 
-static void before_fork(void) {
-    sm_worker_before_fork(&worker);
-}
-
-static bool parent_forked(void) {
-    sm_worker_after_fork(&worker);
-    return is_wanted();
-}
-
-static void child_forked(void) {
-    sm_worker_forked(&worker);
-}
-
 void sm_safepoint_forked(void) {
     if (is_wanted())
         (void)sm_worker_start(&worker);
 }
 
 static int prepare(void) {
-    static const sm_fork_calls calls = {before_fork, parent_forked, child_forked, sm_safepoint_forked};
+    static const sm_fork_calls calls = {.worker = &worker, .wanted = is_wanted};
     if (sm_worker_init(&worker) && sm_forks_register(SM_FORK_SAFEPOINT, &calls))
         return 0;
     PyErr_NoMemory();
