@@ -49,42 +49,48 @@ static inline char *sm_copy_chars(const char *text) {
     return copy != NULL ? memcpy(copy, text, size) : NULL;
 }
 
-/* Return the array with room for one more element, or NULL if out of memory with the array unchanged. */
-static inline void *sm_grown(void *array, uint32_t count, uint32_t *size, size_t each, uint32_t smallest) {
+/* The following functions grow the array whose pointer is at the address `array`. They return false, with the array
+ * unchanged, if out of memory. */
+
+static inline bool sm_resize(void *array, size_t bytes) {
+    void *grown;
+    memcpy(&grown, array, sizeof grown);
+    grown = sm_realloc(grown, bytes);
+    if (grown != NULL)
+        memcpy(array, &grown, sizeof grown);
+    return grown != NULL;
+}
+
+/* Make room for one more element. */
+static inline bool sm_grow(void *array, uint32_t count, uint32_t *size, size_t each, uint32_t smallest) {
     if (count < *size)
-        return array;
+        return true;
     uint32_t more = *size != 0 ? *size * 2 : smallest;
-    void *grown = sm_realloc(array, more * each);
-    *size = grown != NULL ? more : *size;
+    bool grown = sm_resize(array, more * each);
+    *size = grown ? more : *size;
     return grown;
 }
 
-/* Return the array with room for the element `number`, or NULL if out of memory with the array unchanged. New elements
- * are zero. */
-static inline void *sm_grown_to(void *array, uint32_t number, uint32_t *size, size_t each) {
-    if (number < *size)
-        return array;
-    uint32_t more = number + number / 2 + 64;
-    char *grown = sm_realloc(array, more * each);
-    if (grown != NULL) {
-        memset(grown + *size * each, 0, (more - *size) * each);
-        *size = more;
-    }
-    return grown;
-}
-
-/* Grow the array at address `array` to hold `count` elements. New ones are zero. Return false if out of memory. */
+/* Make room for `count` elements. New ones are zero. */
 static inline bool sm_room(void *array, size_t *room, size_t count, size_t each) {
     if (count <= *room)
         return true;
     size_t more = *room * 2 > count ? *room * 2 : count + 64;
+    if (!sm_resize(array, more * each))
+        return false;
     char *grown;
     memcpy(&grown, array, sizeof grown);
-    grown = sm_realloc(grown, more * each);
-    if (grown == NULL)
-        return false;
     memset(grown + *room * each, 0, (more - *room) * each);
-    memcpy(array, &grown, sizeof grown);
     *room = more;
     return true;
+}
+
+/* Make room for the element `number`. New ones are zero. */
+static inline bool sm_grow_to(void *array, uint32_t number, uint32_t *size, size_t each) {
+    if (number < *size)
+        return true;
+    size_t room = *size;
+    bool grown = sm_room(array, &room, (size_t)number + 1, each);
+    *size = (uint32_t)room;
+    return grown;
 }

@@ -29,11 +29,8 @@ static inline void *sm_interned_find(const sm_interned *all, uint64_t *key,
 
 /* Make room for one more; `smallest` is the initial size. Return false if out of memory. */
 static inline bool sm_interned_grow(sm_interned *all, uint32_t smallest) {
-    void **records = sm_grown(all->records, all->count, &all->size, sizeof *records, smallest);
-    if (records == NULL)
-        return false;
-    all->records = records;
-    return sm_map_grow(&all->by_hash, sizeof(sm_interned_entry), smallest);
+    return sm_grow(&all->records, all->count, &all->size, sizeof *all->records, smallest) &&
+           sm_map_grow(&all->by_hash, sizeof(sm_interned_entry), smallest);
 }
 
 /* Add a new record, for which there is room. With key 0, it cannot be found by content. */

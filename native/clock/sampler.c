@@ -253,9 +253,8 @@ static void work(sm_worker *mine, uintptr_t number) {
 
 static sm_worker worker = SM_WORKER(work, 0);
 
-static void go_on(void) {
-    if (sampler.wanted)
-        (void)sm_worker_start(&worker);
+static bool is_wanted(void) {
+    return sampler.wanted;
 }
 
 void sm_sampler_forget(void) {
@@ -265,19 +264,15 @@ void sm_sampler_forget(void) {
 }
 
 static void before_fork(void) {
-    sm_worker_before_fork(&worker);
     pthread_mutex_lock(&sampler.lock);
 }
 
-static bool parent_forked(void) {
+static void parent_forked(void) {
     pthread_mutex_unlock(&sampler.lock);
-    sm_worker_after_fork(&worker);
-    return sampler.wanted;
 }
 
 static void child_forked(void) {
     pthread_mutex_init(&sampler.lock, NULL);
-    sm_worker_forked(&worker);
     sampler.wanted = false;
     sm_sampler_forget();
 }
@@ -285,7 +280,7 @@ static void child_forked(void) {
 bool sm_sampler_init(void) {
     empty(&sampler.busy);
     empty(&sampler.idle);
-    static const sm_fork_calls calls = {before_fork, parent_forked, child_forked, go_on};
+    static const sm_fork_calls calls = {&worker, before_fork, parent_forked, child_forked, is_wanted, NULL};
     return sm_worker_init(&worker) && sm_forks_register(SM_FORK_SAMPLER, &calls);
 }
 
@@ -299,7 +294,8 @@ void sm_sampler_start(const sm_sampled *recorder, const sm_clock *clock, unsigne
     sm_timing_clock = clock;
     sm_timing_long = clock->kind == SM_CLOCK_SIMULATED ? UINT64_MAX : (uint64_t)(SM_PIECE_LONG_NS / clock->ns_per_tick);
     sampler.wanted = clock->kind != SM_CLOCK_SIMULATED;
-    go_on();
+    if (sampler.wanted)
+        (void)sm_worker_start(&worker);
 }
 
 void sm_sampler_stop(void) {

@@ -303,6 +303,16 @@ static inline void sm_engine_attend(void) {
 #define SM_EACH_PAIR(recording, pair)                                                                                  \
     for (const sm_pair *pair = (recording)->pairs; pair < (recording)->pairs + (recording)->pair_count; pair++)
 
+/* Return this thread or the next one that belongs to the recording, or NULL. */
+static inline sm_thread *sm_thread_recorded(sm_thread *thread) {
+    while (thread != NULL && thread->session != sm_engine.session)
+        thread = thread->next;
+    return thread;
+}
+#define SM_EACH_THREAD(thread)                                                                                         \
+    for (sm_thread *thread = sm_thread_recorded(sm_engine.threads); thread != NULL;                                    \
+         thread = sm_thread_recorded(thread->next))
+
 /* Hide work of seismo from the recorders. thread: the running one, or NULL for recorders without states of threads. */
 void sm_engine_hold(sm_thread *thread, bool on);
 

@@ -50,8 +50,8 @@ static void rest(sm_recording *recording) {
             continue;
         }
         sm_sampler_lock(); /* as who moves what the next event looks at */
-        for (sm_thread *thread = sm_engine.threads; thread != NULL; thread = thread->next) {
-            if (thread->session == sm_engine.session && !thread->ended)
+        SM_EACH_THREAD (thread) {
+            if (!thread->ended)
                 pair->recorder->wake(thread);
         }
         sm_sampler_unlock();
@@ -292,11 +292,6 @@ static void work(sm_worker *self, uintptr_t run) {
 
 static sm_worker worker = SM_WORKER(work, 0);
 
-static void go_on(void) {
-    if (any_is_wanted())
-        (void)sm_worker_start(&worker);
-}
-
 void sm_flush_start(sm_recording *recording) {
     uint64_t interval = recording->settings.flush_ns;
     recording->flush.pause_ns = interval < FIRST_NS ? interval : FIRST_NS;
@@ -306,7 +301,8 @@ void sm_flush_start(sm_recording *recording) {
     if (recording == &sm_main)
         sm_engine.unattended = false;
     __atomic_store_n(&recording->flush.wanted, recording->output.writer != NULL && interval != 0, __ATOMIC_RELEASE);
-    go_on();
+    if (any_is_wanted())
+        (void)sm_worker_start(&worker);
     sm_worker_wake(&worker);
 }
 
@@ -321,16 +317,13 @@ void sm_flush_stop(sm_recording *recording) {
 }
 
 static void before_fork(void) {
-    sm_worker_before_fork(&worker);
     pthread_mutex_lock(&disk);
     sm_engine_lock();
 }
 
-static bool parent_forked(void) {
+static void parent_forked(void) {
     sm_engine_unlock();
     pthread_mutex_unlock(&disk);
-    sm_worker_after_fork(&worker);
-    return any_is_wanted();
 }
 
 /* Write nothing between the fork and sm_engine_after_fork, while the child shares its parent's files. */
@@ -342,10 +335,9 @@ static void child_forked(void) {
         sm_recordings[i]->flush.wanted = false;
         sm_recordings[i]->forked = sm_recordings[i]->running;
     }
-    sm_worker_forked(&worker);
 }
 
 bool sm_flush_init(void) {
-    static const sm_fork_calls calls = {before_fork, parent_forked, child_forked, go_on};
+    static const sm_fork_calls calls = {&worker, before_fork, parent_forked, child_forked, any_is_wanted, NULL};
     return sm_worker_init(&worker) && sm_forks_register(SM_FORK_FLUSH, &calls);
 }

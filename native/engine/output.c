@@ -99,12 +99,10 @@ static void write_function(sm_output *output, const sm_function *function, sm_ou
 
 uint32_t sm_output_function_number(sm_output *output, const sm_function *function) {
     assert(output->writer != NULL && function->id < sm_functions_count());
-    sm_output_function *grown = sm_grown_to(output->functions, function->id, &output->functions_size, sizeof *grown);
-    if (grown == NULL) {
+    if (!sm_grow_to(&output->functions, function->id, &output->functions_size, sizeof *output->functions)) {
         output->lost++;
         return UINT32_MAX;
     }
-    output->functions = grown;
     sm_output_function *known = &output->functions[function->id];
     if (known->number == 0 || known->flags != __atomic_load_n(&function->flags, __ATOMIC_RELAXED))
         write_function(output, function, known);

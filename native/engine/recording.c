@@ -229,8 +229,8 @@ int sm_engine_start(sm_recording *recording, const sm_pair *pairs, uint32_t coun
 
 /* End the times of the threads that still run. */
 static void end_threads(void) {
-    for (sm_thread *thread = sm_engine.threads; thread != NULL; thread = thread->next) {
-        if (thread->session != sm_engine.session || thread->ended || thread->end_ns != 0)
+    SM_EACH_THREAD (thread) {
+        if (thread->ended || thread->end_ns != 0)
             continue;
         sm_thread_take_cpu(thread);
         thread->end_ns = sm_main.end_ns;

@@ -95,13 +95,11 @@ void sm_engine_announce(sm_thread *thread) {
 
 static uint64_t write_threads(sm_output *output, uint64_t now, int64_t now_ns) {
     uint64_t folded = 0;
-    for (sm_thread *thread = sm_engine.threads; thread != NULL; thread = thread->next) {
-        if (thread->session == sm_engine.session)
-            look_at_cpu(thread);
-    }
+    SM_EACH_THREAD (thread)
+        look_at_cpu(thread);
     sm_threads_sum(now);
-    for (sm_thread *thread = sm_engine.threads; thread != NULL; thread = thread->next) {
-        if (thread->session != sm_engine.session || thread->home != thread || thread->id == UINT32_MAX)
+    SM_EACH_THREAD (thread) {
+        if (thread->home != thread || thread->id == UINT32_MAX)
             continue;
         folded += thread->folded;
         bool final = thread->ended && !thread->is_group && !thread->late;

@@ -108,8 +108,8 @@ uint32_t sm_thread_row(sm_thread *home) {
 }
 
 void sm_threads_sum(uint64_t now) {
-    for (sm_thread *group = sm_engine.threads; group != NULL; group = group->next) {
-        if (group->session != sm_engine.session || !group->is_group)
+    SM_EACH_THREAD (group) {
+        if (!group->is_group)
             continue;
         if (group->folded > 0)
             (void)sm_thread_row(group);
@@ -117,9 +117,9 @@ void sm_threads_sum(uint64_t now) {
         group->running_rest = 0;
         group->runs = false;
     }
-    for (sm_thread *thread = sm_engine.threads; thread != NULL; thread = thread->next) {
+    SM_EACH_THREAD (thread) {
         sm_thread *group = thread->home;
-        if (thread->session != sm_engine.session || group == thread || thread->grouped)
+        if (group == thread || thread->grouped)
             continue;
         uint64_t end = thread->end_ns ? thread->end_ticks : now;
         group->running_wall += (int64_t)sm_ticks_since(thread->start_ticks, end);

@@ -271,12 +271,12 @@ bool sm_monitoring_each_running(void (*visit)(PyCodeObject *code, PyObject *glob
     for (; tstate != NULL; tstate = PyThreadState_Next(tstate)) {
         for (const sm_frame_head *frame = sm_tstate_frame(tstate); frame != NULL; frame = frame->previous) {
             PyCodeObject *code = sm_frame_code_of(frame);
-            running *grown = code != NULL ? sm_grown(found, count, &size, sizeof *found, 64) : NULL;
-            whole = whole && (code == NULL || grown != NULL);
-            if (grown == NULL)
+            if (code == NULL)
                 continue;
-            found = grown;
-            found[count++] = (running){Py_NewRef(code), Py_XNewRef(frame->globals)};
+            if (sm_grow(&found, count, &size, sizeof *found, 64))
+                found[count++] = (running){Py_NewRef(code), Py_XNewRef(frame->globals)};
+            else
+                whole = false;
         }
     }
     sm_world_start();

@@ -19,10 +19,8 @@ void sm_tool_filter_clear(sm_tool_filter *choice) {
 
 /* Return the filter's verdict on a function, evaluated once, or NULL if out of memory. */
 static const sm_filter_code *verdict(sm_tool_filter *choice, const sm_function *function, PyCodeObject *code) {
-    sm_filter_code *verdicts = sm_grown_to(choice->verdicts, function->id, &choice->size, sizeof *verdicts);
-    if (verdicts == NULL)
+    if (!sm_grow_to(&choice->verdicts, function->id, &choice->size, sizeof *choice->verdicts))
         return NULL;
-    choice->verdicts = verdicts;
     sm_filter_code *known = &choice->verdicts[function->id];
     if (known->yes == 0 && known->maybe == 0)
         *known = sm_filter_of_code(choice->filter, function, code);

@@ -65,14 +65,9 @@ static bool is_machinery(const char *file) {
 /* Return the function's record, or NULL if out of memory (counted). */
 static sm_watched *watched(sm_watch *watch, PyCodeObject *code, PyObject *globals) {
     const sm_function *function = sm_function_of_code(code, globals);
-    if (function == NULL)
+    if (function == NULL ||
+        !sm_grow_to(&watch->functions, function->id, &watch->functions_size, sizeof *watch->functions))
         goto lost;
-    if (SM_UNLIKELY(function->id >= watch->functions_size)) {
-        sm_watched **all = sm_grown_to(watch->functions, function->id, &watch->functions_size, sizeof *all);
-        if (all == NULL)
-            goto lost;
-        watch->functions = all;
-    }
     sm_watched *of = watch->functions[function->id];
     if (of != NULL)
         return of;

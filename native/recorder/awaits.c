@@ -23,7 +23,3 @@ uint64_t sm_awaits_end(sm_awaits *awaits, const void *frame, const void *of) {
     sm_map_remove(awaits, found, sizeof *found);
     return since;
 }
-
-void sm_awaits_free(sm_awaits *awaits) {
-    sm_map_free(awaits);
-}

@@ -3,6 +3,23 @@
 #include "base/alloc.h"
 #include "compat/opcodes.h"
 
+#define NEAR 8
+#define RETRIES 16 /* of a look that finds a frame some ns before the recorder knows it */
+
+bool sm_frame_find(sm_thread *thread, sm_frame_is_at is_at, int64_t *depth) {
+    PyThreadState *tstate = thread->tstate;
+    for (int retry = 0; retry < RETRIES && tstate != &sm_no_tstate; retry++) {
+        const void *frame = sm_tstate_frame_racy(tstate);
+        int64_t middle = sm_tstate_depth_racy(tstate);
+        for (int64_t i = 0; frame != NULL && i <= 2 * NEAR; i++) {
+            *depth = middle + ((i & 1) != 0 ? (i + 1) / 2 : -i / 2);
+            if (is_at(thread, frame, *depth))
+                return true;
+        }
+    }
+    return false;
+}
+
 #if SM_HAS_MONITORING
 
 bool sm_frame_is_counted(const sm_frame_head *frame) {
@@ -27,8 +44,7 @@ bool sm_frame_waits(const sm_frame_head *frame, PyCodeObject *code) {
     return found;
 }
 
-uint32_t *sm_frame_depths(sm_thread *thread, const sm_walked_frame *frames, size_t count,
-                          bool (*is_at)(sm_thread *thread, const void *frame, uint32_t depth)) {
+uint32_t *sm_frame_depths(sm_thread *thread, const sm_walked_frame *frames, size_t count, sm_frame_is_at is_at) {
     bool gone = thread->ended || thread->tstate == &sm_no_tstate;
     uint32_t *depths = count > 0 ? sm_calloc(count, sizeof *depths) : NULL, *above = NULL;
     const sm_frame_head *frame = depths != NULL && !gone ? sm_tstate_frame(thread->tstate) : NULL;
@@ -60,8 +76,7 @@ bool sm_frame_waits(const sm_frame_head *Py_UNUSED(frame), PyCodeObject *Py_UNUS
 }
 
 uint32_t *sm_frame_depths(sm_thread *Py_UNUSED(thread), const sm_walked_frame *Py_UNUSED(frames), size_t count,
-                          bool (*is_at)(sm_thread *, const void *, uint32_t)) {
-    (void)is_at;
+                          sm_frame_is_at Py_UNUSED(is_at)) {
     return count > 0 ? sm_calloc(count, sizeof(uint32_t)) : NULL;
 }
 

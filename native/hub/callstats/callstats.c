@@ -85,12 +85,10 @@ static int64_t timer_value(const sm_callstats *stats, PyObject *given) {
 }
 
 static int64_t ask_timer(sm_callstats *stats) {
-    PyThreadState **timing = sm_grown(stats->timing, stats->timing_count, &stats->timing_size, sizeof *timing, 4);
-    if (timing == NULL) {
+    if (!sm_grow(&stats->timing, stats->timing_count, &stats->timing_size, sizeof *stats->timing, 4)) {
         stats->no_memory = true;
         return stats->timer_last;
     }
-    stats->timing = timing;
     PyThreadState *here = PyThreadState_Get();
     PyObject *timer = Py_NewRef(stats->timer);
     stats->timing[stats->timing_count++] = here;

@@ -57,20 +57,15 @@ static sm_node *bucket_of(sm_thread *thread, sm_tree_function *function) {
     return bucket;
 }
 
-static bool room_to_fold(sm_tree_thread *tree) {
-    sm_fold *grown = sm_grown(tree->fold, tree->fold_count + 1, &tree->fold_size, sizeof *grown, 256);
-    tree->fold = grown != NULL ? grown : tree->fold;
-    sm_main.lost_memory += grown == NULL;
-    return grown != NULL;
-}
-
 /* Count a call beyond the limit in its function's bucket, and remember the frame, since the buckets' tree does not
  * mirror the stack. */
 static sm_node *fold(sm_thread *thread, const void *key, sm_tree_function *function) {
     sm_tree_thread *tree = sm_tree_of(thread);
     bool remembered = sm_from_starts(tree); /* shadows remember all frames */
-    if (!remembered && !room_to_fold(tree))
+    if (!remembered && !sm_grow(&tree->fold, tree->fold_count + 1, &tree->fold_size, sizeof *tree->fold, 256)) {
+        sm_main.lost_memory++;
         return NULL;
+    }
     sm_node *bucket = bucket_of(thread, function);
     if (bucket == NULL)
         return NULL;

@@ -161,13 +161,15 @@ static sm_node **path_to(sm_node *end, size_t *length) {
     return path;
 }
 
-static bool is_at(sm_thread *thread, const void *frame, uint32_t depth) {
-    return slot_of(&sm_tree_of(thread)->shadows, frame, depth) != NULL;
+bool sm_shadows_has(sm_thread *thread, const void *frame, int64_t depth) {
+    const sm_shadows *shadows = &sm_tree_of(thread)->shadows;
+    return depth >= -1 && depth < shadows->size &&
+           __atomic_load_n(&shadows->slots[depth].frame, __ATOMIC_RELAXED) == frame;
 }
 
 void sm_shadows_rebuild(sm_thread *thread, const sm_walked_frame *frames, size_t below, size_t count) {
     sm_tree_thread *tree = sm_tree_of(thread);
-    uint32_t *depths = sm_frame_depths(thread, frames, count, is_at);
+    uint32_t *depths = sm_frame_depths(thread, frames, count, sm_shadows_has);
     bool ready = begin_again(&tree->shadows, (uint32_t)sm_tstate_depth(thread->tstate));
     if (depths == NULL || !ready) {
         sm_main.lost_memory += count > 0 || !ready;

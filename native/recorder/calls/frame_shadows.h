@@ -72,6 +72,9 @@ typedef struct {
  * shadow. */
 sm_node *sm_shadows_reach(const sm_tree_thread *tree, sm_reach from);
 
+/* Return true if the frame has its shadow at this depth. The sampler calls it, too. */
+bool sm_shadows_has(sm_thread *thread, const void *frame, int64_t depth);
+
 /* Set the thread's node according to its frames. For any thread, with the GIL. */
 void sm_shadows_settle(sm_thread *thread);
 /* Return true if the running frame, or (entering) its caller, has a shadow: then the stack was not exchanged. */

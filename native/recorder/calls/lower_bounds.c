@@ -31,9 +31,7 @@ static bool add(uint32_t caller, uint32_t callee) {
 }
 
 static void mark_all_running(bool running) {
-    for (sm_thread *thread = sm_engine.threads; thread != NULL; thread = thread->next) {
-        if (thread->session != sm_engine.session)
-            continue;
+    SM_EACH_THREAD (thread) {
         sm_tree_mark_parked(thread, running); /* parked stacks resume without an entry */
         sm_tree_mark_running(thread, true, running);
     }

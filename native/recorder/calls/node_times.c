@@ -13,13 +13,12 @@
 #include "recorder/calls/calltree.h"
 #include "recorder/calls/frame_shadows.h"
 #include "recorder/calls/store.h"
+#include "recorder/frame_depths.h"
 
 #ifndef YOUNG
 #define YOUNG 64
 #endif
 #define WORTH_NS 5000.0 /* a piece this long is worth two readings of the clock: 1 % of it */
-#define NEAR 8
-#define RETRIES 16 /* of a look that finds a frame some ns before its shadow is made */
 
 static double worth_ticks(void) {
     return WORTH_NS / SM_PEEK(sm_engine.clock.ns_per_tick);
@@ -131,27 +130,12 @@ static sm_node *node_of(const sm_shadow *shadow) {
     return in_c && c_node != NULL ? c_node : __atomic_load_n(&shadow->node, __ATOMIC_RELAXED);
 }
 
-/* Find the running frame among the shadows, near the interpreter's depth. The frame itself may be gone. */
-static sm_node *find_running(const sm_tree_thread *tree, PyThreadState *tstate) {
-    const void *frame = sm_tstate_frame_racy(tstate);
-    int64_t depth = sm_tstate_depth_racy(tstate), size = tree->shadows.size;
-    for (int64_t i = 0; frame != NULL && i <= 2 * NEAR; i++) {
-        int64_t at = depth + ((i & 1) != 0 ? (i + 1) / 2 : -i / 2);
-        if (at >= -1 && at < size && __atomic_load_n(&tree->shadows.slots[at].frame, __ATOMIC_RELAXED) == frame)
-            return node_of(&tree->shadows.slots[at]);
-    }
-    return NULL;
-}
-
 sm_node *sm_tree_running(sm_thread *thread) {
     const sm_tree_thread *tree = sm_tree_of(thread);
     if (!sm_from_starts(tree))
         return __atomic_load_n(&tree->node, __ATOMIC_RELAXED);
-    PyThreadState *tstate = thread->tstate;
-    sm_node *found = NULL;
-    for (int i = 0; i < RETRIES && found == NULL && tstate != &sm_no_tstate; i++)
-        found = find_running(tree, tstate);
-    return found;
+    int64_t depth;
+    return sm_frame_find(thread, sm_shadows_has, &depth) ? node_of(&tree->shadows.slots[depth]) : NULL;
 }
 
 static void *current(const sm_timing *timing) {

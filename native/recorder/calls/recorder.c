@@ -5,7 +5,6 @@
 #include "base/alloc.h"
 #include "recorder/calls/calltree.h"
 #include "recorder/calls/frame_shadows.h"
-#include "recorder/calls/gc_pauses.h"
 #include "recorder/calls/store.h"
 
 /* Free all that a thread's tree owns, except its nodes. */
@@ -13,7 +12,7 @@ static void free_stacks(sm_tree_thread *tree) {
     sm_free(tree->fold);
     sm_shadows_free(&tree->shadows);
     sm_map_free(&tree->parked);
-    sm_awaits_free(&tree->awaits);
+    sm_map_free(&tree->awaits);
     tree->fold = NULL;
     tree->fold_count = tree->fold_size = 0;
 #if SM_FREE_THREADED
@@ -54,7 +53,6 @@ static void start(void) {
     for (uint32_t i = 0; i < sm_functions_count(); i++)
         sm_function_by_id(i)->flags &= ~(uint32_t)SM_FUNCTION_SITES_OFF;
     sm_trace_start(sm_main.output.writer);
-    sm_pauses_start();
 }
 
 static sm_node *new_root(sm_tree_thread *tree) {
@@ -114,7 +112,7 @@ static bool resync(sm_thread *thread, const sm_walked_frame *frames, size_t belo
     bool starts = sm_from_starts(tree);
     if (starts && tree->fold_count == 0 && thread->chunk == sm_tstate_chunk(thread->tstate))
         sm_shadows_settle(thread); /* the last entry may have ended without an event */
-    bool same = sm_tree_resync(thread, frames, below, count, sm_tree_seed_frame);
+    bool same = sm_tree_resync(thread, frames, below, count);
     if (starts)
         sm_shadows_rebuild(thread, frames, below, count);
     return same;
@@ -131,11 +129,8 @@ static void end(bool forgotten) {
         forget();
         return;
     }
-    for (sm_thread *thread = sm_engine.threads; thread != NULL; thread = thread->next) {
-        if (thread->session == sm_engine.session)
-            sm_tree_end_time(thread);
-    }
-    sm_pauses_stop();
+    SM_EACH_THREAD (thread)
+        sm_tree_end_time(thread);
     sm_trace_stop();
     sm_node_forget_lists();
 }
@@ -151,8 +146,8 @@ static void sum(double sums[2]) {
 }
 
 bool sm_calltree_check(void) {
-    for (sm_thread *thread = sm_engine.threads; thread != NULL; thread = thread->next) {
-        if (thread->session != sm_engine.session || thread->ended)
+    SM_EACH_THREAD (thread) {
+        if (thread->ended)
             continue;
         const sm_tree_thread *tree = sm_tree_of(thread);
         sm_shadows_settle(thread);

@@ -95,10 +95,8 @@ static uint32_t changes(const sm_node *node, const sm_node_rest *rest) {
 
 static void mark_all(bool gil, bool on) {
     sm_sampler_lock(); /* shadows are moved only with this lock */
-    for (sm_thread *thread = sm_engine.threads; thread != NULL; thread = thread->next) {
-        if (thread->session == sm_engine.session)
-            sm_tree_mark_running(thread, gil, on);
-    }
+    SM_EACH_THREAD (thread)
+        sm_tree_mark_running(thread, gil, on);
     sm_sampler_unlock();
 }
 
@@ -151,14 +149,11 @@ static void save_thread(sm_output *output, sm_thread *thread, uint32_t nodes) {
 void sm_calltree_save(sm_output *output) {
     uint32_t nodes = __atomic_load_n(&sm_tree.nodes, __ATOMIC_ACQUIRE);
     mark_all(output->gil, true);
-    for (sm_thread *thread = sm_engine.threads; thread != NULL; thread = thread->next) {
-        if (thread->session == sm_engine.session)
-            save_thread(output, thread, nodes);
-    }
+    SM_EACH_THREAD (thread)
+        save_thread(output, thread, nodes);
     uint64_t now = sm_clock_read(&sm_engine.clock);
-    for (sm_thread *thread = sm_engine.threads; thread != NULL && sm_main.settings.timing != SM_TIMING_NONE;
-         thread = thread->next) {
-        if (thread->session == sm_engine.session)
+    if (sm_main.settings.timing != SM_TIMING_NONE) {
+        SM_EACH_THREAD (thread)
             save_open(output, thread, nodes, now);
     }
     mark_all(output->gil, false);

@@ -16,9 +16,9 @@
 
 #include "base/alloc.h"
 #include "base/map.h"
+#include "recorder/calls/calltree.h"
 #include "recorder/calls/frame_shadows.h"
 #include "recorder/calls/store.h"
-#include "recorder/calls/trace.h"
 
 #define MAX_PARKED (1u << 15)
 
@@ -123,8 +123,8 @@ void sm_tree_mark(sm_node *node, bool running) {
 
 void sm_tree_settle(void) {
     sm_world_stop(); /* the frames of other threads are read */
-    for (sm_thread *thread = sm_engine.threads; thread != NULL; thread = thread->next) {
-        if (thread->session == sm_engine.session && !thread->ended)
+    SM_EACH_THREAD (thread) {
+        if (!thread->ended)
             sm_shadows_settle(thread);
     }
     sm_world_start();
@@ -141,7 +141,7 @@ void sm_tree_mark_running(sm_thread *thread, bool gil, bool running) {
         sm_tree_mark(tree->fold[0].bucket, running);
 }
 
-bool sm_tree_resync(sm_thread *thread, const sm_walked_frame *frames, size_t below, size_t count, sm_tree_seed seed) {
+bool sm_tree_resync(sm_thread *thread, const sm_walked_frame *frames, size_t below, size_t count) {
     sm_tree_thread *tree = sm_tree_of(thread);
     const sm_chunk *left = thread->chunk, *here = sm_tstate_chunk(thread->tstate);
     sm_node *before = tree->fold_count > 0 ? tree->fold[0].bucket : tree->node;
@@ -162,7 +162,7 @@ bool sm_tree_resync(sm_thread *thread, const sm_walked_frame *frames, size_t bel
         if (child == NULL)
             child = below_c(node, frames[i].code);
         if (child == NULL)
-            child = seed(thread, node, frames[i].code, frames[i].globals);
+            child = sm_tree_seed_frame(thread, node, frames[i].code, frames[i].globals);
         if (child == NULL)
             break;
         node = child;

@@ -15,10 +15,8 @@ sm_node *sm_nodes_recent[SM_NODES_RECENT];
 #endif
 
 sm_tree_function *sm_tree_function_of(sm_function *function) {
-    sm_tree_function **grown = sm_grown_to(sm_tree.functions, function->id, &sm_tree.functions_size, sizeof *grown);
-    if (grown == NULL)
+    if (!sm_grow_to(&sm_tree.functions, function->id, &sm_tree.functions_size, sizeof *sm_tree.functions))
         return NULL;
-    sm_tree.functions = grown;
     sm_tree_function **place = &sm_tree.functions[function->id];
     if (*place == NULL) {
         *place = sm_calloc(1, sizeof **place);
@@ -108,13 +106,9 @@ static void insert_node(sm_children *more, sm_node *node) {
 
 /* Return the number of a new table, or 0 if out of memory. */
 static uint32_t number_table(void) {
-    if (sm_tree.tables_count == MOST_TABLES)
+    if (sm_tree.tables_count == MOST_TABLES ||
+        !sm_grow(&sm_tree.tables, sm_tree.tables_count + 1, &sm_tree.tables_size, sizeof *sm_tree.tables, 256))
         return 0;
-    sm_children **tables =
-        sm_grown(sm_tree.tables, sm_tree.tables_count + 1, &sm_tree.tables_size, sizeof *tables, 256);
-    if (tables == NULL)
-        return 0;
-    sm_tree.tables = tables;
     sm_tree.tables[++sm_tree.tables_count] = NULL;
     return sm_tree.tables_count;
 }

@@ -103,9 +103,7 @@ void sm_tree_end_time(sm_thread *thread);
 /* Return the node that the thread runs, as the sampler finds it, or NULL. With the sampler's or the engine's lock. */
 sm_node *sm_tree_running(sm_thread *thread);
 
-/* A function that makes a child for a frame that already runs. */
-typedef sm_node *(*sm_tree_seed)(sm_thread *thread, sm_node *parent, PyCodeObject *code, PyObject *globals);
-bool sm_tree_resync(sm_thread *thread, const sm_walked_frame *frames, size_t below, size_t count, sm_tree_seed seed);
+bool sm_tree_resync(sm_thread *thread, const sm_walked_frame *frames, size_t below, size_t count);
 void sm_tree_mark_parked(sm_thread *thread, bool running); /* like sm_tree_mark_running, for its other stacks */
 
 /* Note that a place in caller, which has called callee, is switched off. Either may be NULL if out of memory. */

@@ -7,6 +7,7 @@
 
 #include "base/varint.h"
 #include "engine/threads.h"
+#include "hooks/gc_callbacks.h"
 #include "recorder/calls/store.h"
 #include "recorder/calls/trace_blocks.h"
 #include "recorder/calls/trace_zoom.h"
@@ -21,6 +22,7 @@ unsigned sm_trace_unit; /* guard: the GIL, and set by a start, while no worker r
 static struct {
     bool on;
     bool file;
+    bool notified;   /* of pauses of the cycle collector */
     uint64_t pauses; /* pauses of the cycle collector, which come one at a time */
     bool filtered;   /* the worker leaves calls out, and needs their depth */
     uint32_t depth;  /* depth of the deepest calls that stay */
@@ -28,12 +30,6 @@ static struct {
     uint64_t looked; /* atomic; ticks of the last check whether the worker is late */
     uint64_t late;   /* ticks until the next check */
 } journal;
-
-/* Return the node's rank in its thread; the root's is 0. */
-static uint64_t rank_of(const sm_node *node) {
-    const sm_tree_chunk *chunk = (const sm_tree_chunk *)((uintptr_t)node & ~(uintptr_t)(SM_TREE_CHUNK - 1));
-    return (uint64_t)chunk->number * SM_TREE_NODES + (uint64_t)(node - chunk->nodes);
-}
 
 /* Return the innermost node on the path that the journal shows. */
 static const sm_node *shown(const sm_node *node) {
@@ -64,7 +60,7 @@ static void begin_block(sm_thread *thread, uint64_t now, size_t least) {
     }
     tree->journal.mark = now >> sm_trace_unit;
     block->after_gap = stream->gap;
-    block->rank = rank_of(shown(tree->node));
+    block->rank = sm_node_rank(shown(tree->node));
     block->mark = tree->journal.mark;
     block->depth = tree->node->depth;
     uint64_t since = sm_ticks_since(sm_engine.start_ticks, tree->journal.mark << sm_trace_unit);
@@ -173,7 +169,7 @@ static void put_far(sm_thread *thread, uint8_t token, const sm_node *node) {
         return;
     uint8_t *at = tree->journal.at;
     *at++ = token;
-    at = sm_varint_put(at, rank_of(node));
+    at = sm_varint_put(at, sm_node_rank(node));
     if (journal.filtered && token == SM_TOKEN_GOTO) /* an operand that only the filter reads (trace_filter.c) */
         at = sm_varint_put(at, node->depth);
     publish(tree, at);
@@ -190,7 +186,7 @@ void sm_trace_goto(sm_thread *thread, sm_node *node) {
     sm_block *first = tree->journal.stream != NULL ? tree->journal.stream->open : NULL;
     SM_WRITE(tree->node, node);
     if (first != NULL && first->number == 0 && tree->journal.at == first->bytes && !journal.filtered) {
-        first->rank = rank_of(shown(node)); /* the journal begins here, so the path was running */
+        first->rank = sm_node_rank(shown(node)); /* the journal begins here, so the path was running */
         first->depth = node->depth;
         return;
     }
@@ -235,10 +231,14 @@ bool sm_trace_instant(sm_thread *thread, unsigned kind, uint64_t span, const cha
     return true;
 }
 
-void sm_trace_pause(sm_thread *thread, const sm_pause *pause) {
+/* Note a pause of the cycle collector (hooks/gc_callbacks.h). */
+static void note_pause(const sm_pause *pause) {
     static const char name[] = "garbage collection";
-    if (!journal.file)
-        return;
+    sm_thread *thread = sm_this_thread;
+    if (!sm_main.running || sm_main.forked || thread->session != sm_engine.session || thread->ended)
+        return; /* this thread has had no event yet */
+    if (!journal.file || sm_main.ahead)
+        return; /* the journal has ended, and the merge of the children's parts collects */
     char json[96] = "";
     long collected = sm_pause_number(pause, "collected"), uncollectable = sm_pause_number(pause, "uncollectable");
     if (pause->begins)
@@ -312,15 +312,20 @@ void sm_trace_start(sm_writer *writer) {
     sm_blocks_filter filter = {sm_tree_chosen.trace_least_ns, journal.depth, sm_trace_unit};
     if (on)
         sm_blocks_start(journal.on ? writer : NULL, journal.filtered ? &filter : NULL);
+    journal.notified = sm_trace_has_file() && sm_collector_notify(note_pause);
 }
 
 void sm_trace_stop(void) {
-    for (sm_thread *thread = sm_engine.threads; thread != NULL && journal.on; thread = thread->next) {
-        if (thread->session == sm_engine.session && !thread->ended)
+    if (journal.notified)
+        (void)sm_collector_notify(NULL);
+    journal.notified = false;
+    if (!journal.on)
+        return;
+    SM_EACH_THREAD (thread) {
+        if (!thread->ended)
             sm_trace_thread_end(thread);
     }
-    if (journal.on)
-        sm_blocks_stop();
+    sm_blocks_stop();
     journal.on = journal.file = false;
 }
 

@@ -21,7 +21,6 @@
 #include <stdint.h>
 
 #include "base/compiler.h"
-#include "hooks/gc_callbacks.h"
 #include "recorder/calls/tree.h"
 #include "trace/tokens.h"
 
@@ -51,7 +50,6 @@ void sm_trace_entered(sm_thread *thread, sm_node *node);
  * unwanted. */
 bool sm_trace_instant(sm_thread *thread, unsigned kind, uint64_t span, const char *name, size_t name_size,
                       const char *json, size_t json_size);
-void sm_trace_pause(sm_thread *thread, const sm_pause *pause);
 
 /* With a clock reading for each event, each token is followed by a mark. */
 extern unsigned sm_trace_unit; /* log2 of the ticks in a unit of marks */

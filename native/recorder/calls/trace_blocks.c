@@ -283,7 +283,7 @@ static void forget_ended(void) {
     pthread_mutex_unlock(&blocks.lists);
     for (sm_stream *next; ended != NULL; ended = next) {
         next = ended->next;
-        sm_levels_end(blocks.writer, ended);
+        sm_levels_end(ended);
         free_stream(ended);
     }
     pthread_mutex_unlock(&blocks.sums);
@@ -502,18 +502,15 @@ void sm_blocks_stop(void) {
 }
 
 static void before_fork(void) {
-    sm_worker_before_fork(&blocks.worker);
     pthread_mutex_lock(&blocks.disk);
     pthread_mutex_lock(&blocks.sums);
     pthread_mutex_lock(&blocks.lists);
 }
 
-static bool parent_forked(void) {
+static void parent_forked(void) {
     pthread_mutex_unlock(&blocks.lists);
     pthread_mutex_unlock(&blocks.sums);
     pthread_mutex_unlock(&blocks.disk);
-    sm_worker_after_fork(&blocks.worker);
-    return blocks.on;
 }
 
 /* Leave unwritten blocks to the parent. The thread continues in its block until the child's recording begins. */
@@ -523,15 +520,13 @@ static void child_forked(void) {
     pthread_mutex_unlock(&blocks.lists);
     pthread_mutex_unlock(&blocks.sums);
     pthread_mutex_unlock(&blocks.disk);
-    sm_worker_forked(&blocks.worker);
 }
 
-static void fork_over(void) {
-    if (blocks.on)
-        (void)sm_worker_want(&blocks.worker);
+static bool is_on(void) {
+    return blocks.on;
 }
 
 bool sm_blocks_init(void) {
-    static const sm_fork_calls calls = {before_fork, parent_forked, child_forked, fork_over};
+    static const sm_fork_calls calls = {&blocks.worker, before_fork, parent_forked, child_forked, is_on, NULL};
     return sm_worker_init(&blocks.worker) && sm_forks_register(SM_FORK_JOURNAL, &calls);
 }

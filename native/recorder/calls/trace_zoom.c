@@ -18,11 +18,6 @@ sm_block_nodes sm_levels_nodes(const sm_tree_thread *tree) {
     return (sm_block_nodes){newest, newest->number * (uint32_t)SM_TREE_NODES + newest->used};
 }
 
-static uint32_t rank_of(const sm_node *node) {
-    const sm_tree_chunk *chunk = (const sm_tree_chunk *)((uintptr_t)node & ~(uintptr_t)(SM_TREE_CHUNK - 1));
-    return (uint32_t)(chunk->number * SM_TREE_NODES + (size_t)(node - chunk->nodes));
-}
-
 /* Add the nodes made since the last block. Return false if out of memory. */
 static bool learn(sm_places *places, sm_block_nodes nodes) {
     while (places->count < nodes.count) {
@@ -33,7 +28,7 @@ static bool learn(sm_places *places, sm_block_nodes nodes) {
             const sm_node *parent = chunk->nodes[i].parent;
             uint32_t function = chunk->rest[i].function->function->id;
             if (!sm_functions_know(&levels.functions, (size_t)function + 1) ||
-                !sm_places_add(places, parent != NULL ? rank_of(parent) : 0, function))
+                !sm_places_add(places, parent != NULL ? sm_node_rank(parent) : 0, function))
                 return false;
         }
     }
@@ -84,8 +79,7 @@ void sm_levels_forget(sm_stream *stream) {
     stream->slicer = NULL;
 }
 
-void sm_levels_end(sm_writer *writer, sm_stream *stream) {
-    (void)writer;
+void sm_levels_end(sm_stream *stream) {
     if (stream->slicer != NULL)
         sm_zoom_slicer_end(stream->slicer);
     sm_levels_forget(stream);

@@ -13,7 +13,7 @@ sm_block_nodes sm_levels_nodes(const sm_tree_thread *tree);
 
 /* Add the next block of its stream. This and the functions below are called with `sums` of trace_blocks.c. */
 void sm_levels_block(sm_writer *writer, const sm_block *block);
-void sm_levels_end(sm_writer *writer, sm_stream *stream);
+void sm_levels_end(sm_stream *stream);
 void sm_levels_forget(sm_stream *stream); /* ends it, and writes nothing more */
 void sm_levels_write(sm_writer *writer);  /* writes the longest calls so far */
 void sm_levels_forget_all(void);

@@ -61,9 +61,17 @@ _Static_assert(sizeof(sm_node) == 64, "a node's hot part is one cache line");
 _Static_assert(sizeof(sm_node_rest) == 88, "with it a path takes 152 bytes");
 _Static_assert(sizeof(sm_tree_chunk) <= SM_TREE_CHUNK, "nodes find their chunk by masking their address");
 
+static inline sm_tree_chunk *sm_chunk_of(const sm_node *node) {
+    return (sm_tree_chunk *)((uintptr_t)node & ~(uintptr_t)(SM_TREE_CHUNK - 1));
+}
 static inline sm_node_rest *sm_rest(const sm_node *node) {
-    sm_tree_chunk *chunk = (sm_tree_chunk *)((uintptr_t)node & ~(uintptr_t)(SM_TREE_CHUNK - 1));
+    sm_tree_chunk *chunk = sm_chunk_of(node);
     return &chunk->rest[node - chunk->nodes];
+}
+/* Return the node's rank in its thread; the root's is 0. */
+static inline uint32_t sm_node_rank(const sm_node *node) {
+    const sm_tree_chunk *chunk = sm_chunk_of(node);
+    return chunk->number * (uint32_t)SM_TREE_NODES + (uint32_t)(node - chunk->nodes);
 }
 
 /* Flags for the work at an event. They are constants wherever they are passed. */

@@ -22,10 +22,8 @@ static uint32_t *slot_of(const sm_cover_function *of, int from, int to) {
 }
 
 static bool grow_steps(sm_cover_function *of) {
-    sm_cover_step *steps = sm_grown(of->steps, of->steps_count, &of->steps_size, sizeof *steps, 8);
-    if (steps == NULL)
+    if (!sm_grow(&of->steps, of->steps_count, &of->steps_size, sizeof *of->steps, 8))
         return false;
-    of->steps = steps;
     if ((of->steps_count + 1) * 2 <= of->index_size)
         return true;
     uint32_t size = of->index_size ? of->index_size * 2 : 16;

@@ -47,10 +47,8 @@ static bool number_context(void) {
         store->context = context->number;
         return true;
     }
-    char **names = sm_grown(store->names, store->names_count, &store->names_size, sizeof *names, 16);
-    if (names == NULL)
+    if (!sm_grow(&store->names, store->names_count, &store->names_size, sizeof *store->names, 16))
         return false;
-    store->names = names;
     char *name = sm_copy_chars(store->context_name);
     if (name == NULL)
         return false;
@@ -64,14 +62,9 @@ static bool number_context(void) {
 
 static bool grow_hits(sm_cover_hits *hits, uint32_t block) {
     uint32_t size = block + block / 2 + 64;
-    uint64_t *bits = sm_realloc(hits->bits, size * sizeof *bits);
-    if (bits != NULL)
-        hits->bits = bits;
-    uint32_t *blocks = bits != NULL ? sm_realloc(hits->blocks, size * sizeof *blocks) : NULL;
-    if (blocks == NULL)
+    if (!sm_resize(&hits->bits, size * sizeof *hits->bits) || !sm_resize(&hits->blocks, size * sizeof *hits->blocks))
         return false;
-    hits->blocks = blocks;
-    memset(bits + hits->size, 0, (size - hits->size) * sizeof *bits);
+    memset(hits->bits + hits->size, 0, (size - hits->size) * sizeof *hits->bits);
     hits->size = size;
     return true;
 }
@@ -106,14 +99,11 @@ void sm_cover_end_context(void) {
         sm_cover_hits *hits = &store->hits[kind];
         for (uint32_t i = 0; i < hits->count; i++) {
             uint32_t block = hits->blocks[i];
-            sm_cover_context_hit *all =
-                sm_grown(store->context_hits, store->context_hits_count, &store->context_hits_size, sizeof *all, 64);
-            if (all != NULL) {
-                store->context_hits = all;
-                all[store->context_hits_count++] =
+            if (sm_grow(&store->context_hits, store->context_hits_count, &store->context_hits_size,
+                        sizeof *store->context_hits, 64))
+                store->context_hits[store->context_hits_count++] =
                     (sm_cover_context_hit){store->context - 1, kind, block, hits->bits[block]};
-            }
-            if (all == NULL)
+            else
                 SM_COUNT(sm_beside.lost_memory);
             hits->bits[block] = 0;
         }

@@ -72,10 +72,8 @@ static sm_cover_function *function_of(const sm_function *function, PyCodeObject 
     if (of == NULL)
         return NULL;
     sm_engine_lock();
-    sm_cover_function **by_id = sm_grown_to(store->by_id, function->id, &store->by_id_size, sizeof *by_id);
-    bool room = by_id != NULL;
+    bool room = sm_grow_to(&store->by_id, function->id, &store->by_id_size, sizeof *store->by_id);
     if (room) {
-        store->by_id = by_id;
         store->by_id[function->id] = of;
         store->functions_count++;
         of->next = store->functions;

@@ -23,12 +23,6 @@ static void find_range(PyCodeObject *code, int64_t *first, int64_t *last) {
     }
 }
 
-static bool grow_tables(sm_line_store *store, uint32_t id) {
-    sm_line_table **grown = sm_grown_to(store->tables, id, &store->tables_size, sizeof *grown);
-    store->tables = grown != NULL ? grown : store->tables;
-    return grown != NULL;
-}
-
 static sm_line_table *new_table(sm_function *function, PyCodeObject *code) {
     int64_t first, last;
     find_range(code, &first, &last);
@@ -55,7 +49,7 @@ sm_line_table *sm_lines_known(const sm_line_store *store, const void *code) {
 
 /* Return the function's table in a store, made if necessary, or NULL if out of memory. With the engine's lock. */
 static sm_line_table *table_in(sm_line_store *store, sm_function *function, PyCodeObject *code) {
-    if (!grow_tables(store, function->id))
+    if (!sm_grow_to(&store->tables, function->id, &store->tables_size, sizeof *store->tables))
         return NULL;
     sm_line_table **place = &store->tables[function->id];
     sm_line_table *home = store != &sm_lines.store ? table_in(&sm_lines.store, function, code) : NULL;
@@ -178,11 +172,8 @@ sm_line *sm_lines_place(sm_line_table *table, const void *code, int offset) {
     sm_line *line = sm_lines_at(table, number);
     if (line == NULL || table->places_count == 64) /* further places are looked up each time */
         return line;
-    sm_line_place *places = sm_grown(table->places, table->places_count, &table->places_size, sizeof *places, 4);
-    if (places == NULL)
-        return line;
-    table->places = places;
-    table->places[table->places_count++] = (sm_line_place){offset, line};
+    if (sm_grow(&table->places, table->places_count, &table->places_size, sizeof *table->places, 4))
+        table->places[table->places_count++] = (sm_line_place){offset, line};
     return line;
 }
 
@@ -238,7 +229,7 @@ static void free_store(sm_line_store *store) {
 
 void sm_lines_free_thread(sm_lines_thread *state) {
     sm_free(state->entries);
-    sm_awaits_free(&state->awaits);
+    sm_map_free(&state->awaits);
 #if SM_FREE_THREADED
     free_store(&state->store);
 #endif

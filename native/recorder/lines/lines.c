@@ -6,8 +6,6 @@
 #include "base/alloc.h"
 #include "recorder/frame_depths.h"
 
-#define NEAR 8
-#define RETRIES 16      /* of a look that finds a frame some ns before its first line */
 #define MOST_STEPS 1000 /* frames that are followed down a stack before the search gives up */
 #define LEAST_LEFT 0.1  /* smallest part of a look's time that remains without the probes' cost */
 
@@ -54,24 +52,18 @@ static void hold(sm_thread *thread, bool on) {
     sm_timing_end(&thread->timing, now);
 }
 
+static bool is_at(sm_thread *thread, const void *frame, int64_t depth) {
+    const sm_lines_thread *state = sm_lines_of(thread);
+    return depth > 0 && depth < state->size && __atomic_load_n(&state->entries[depth].frame, __ATOMIC_RELAXED) == frame;
+}
+
 /* Return the entry of the running frame, entry 0 if no recorded frame runs, or NULL if it is unknown. */
 static const sm_line_entry *find_running(sm_thread *thread) {
     const sm_lines_thread *state = sm_lines_of(thread);
     if (sm_lines.way == SM_LINES_BY_ENDS)
         return &state->entries[__atomic_load_n(&state->top, __ATOMIC_RELAXED)];
-    PyThreadState *tstate = thread->tstate;
-    if (tstate == &sm_no_tstate)
-        return NULL;
-    for (int retry = 0; retry < RETRIES; retry++) {
-        const void *frame = sm_tstate_frame_racy(tstate);
-        int64_t depth = sm_tstate_depth_racy(tstate);
-        for (int64_t i = 0; frame != NULL && i <= 2 * NEAR; i++) {
-            int64_t at = depth + ((i & 1) != 0 ? (i + 1) / 2 : -i / 2);
-            if (at > 0 && at < state->size && __atomic_load_n(&state->entries[at].frame, __ATOMIC_RELAXED) == frame)
-                return &state->entries[at];
-        }
-    }
-    return NULL;
+    int64_t depth;
+    return sm_frame_find(thread, is_at, &depth) ? &state->entries[depth] : NULL;
 }
 
 static sm_line *line_of(const sm_line_entry *entry) {
@@ -140,11 +132,6 @@ static void wake_idle(sm_timing *timing) {
 }
 
 static const sm_sampled clocked = {current, add, wake_idle, NULL};
-
-static bool is_at(sm_thread *thread, const void *frame, uint32_t depth) {
-    const sm_lines_thread *state = sm_lines_of(thread);
-    return depth < state->size && state->entries[depth].frame == frame;
-}
 
 /* Return the entry of the innermost known caller of the running frame, or 0. */
 static uint32_t caller_of(sm_thread *thread, uint32_t depth) {
@@ -398,11 +385,9 @@ static void sum(double sums[2]) {
 }
 
 bool sm_lines_check(void) {
-    for (sm_thread *thread = sm_engine.threads; thread != NULL; thread = thread->next) {
-        if (thread->session != sm_engine.session || thread->ended)
-            continue;
+    SM_EACH_THREAD (thread) {
         const sm_lines_thread *state = sm_lines_of(thread);
-        for (uint32_t i = 1; i < state->size; i++) {
+        for (uint32_t i = 1; !thread->ended && i < state->size; i++) {
             const sm_line_entry *entry = &state->entries[i];
             if (entry->frame != NULL &&
                 (entry->below >= i || (entry->line != NULL && entry->line->table != entry->table)))

@@ -70,10 +70,8 @@ static bool add_threads(line_counts *to) {
         return false;
     sm_sampler_lock();
     each(&sm_lines.store, add_up, to);
-    for (sm_thread *thread = sm_engine.threads; thread != NULL; thread = thread->next) {
-        if (thread->session == sm_engine.session)
-            each(sm_lines_store(sm_lines_of(thread)), add_up, to);
-    }
+    SM_EACH_THREAD (thread)
+        each(sm_lines_store(sm_lines_of(thread)), add_up, to);
     sm_sampler_unlock();
     return true;
 }

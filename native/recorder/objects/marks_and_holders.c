@@ -8,11 +8,11 @@ bool sm_objects_add_mark(const char *name) {
     sm_objects_notes_state *notes = &sm_objects_notes;
     char *copy = sm_copy_chars(name);
     sm_engine_lock();
-    sm_objects_mark *marks = sm_grown(notes->marks, notes->marks_count, &notes->marks_size, sizeof *marks, 16);
-    bool made = copy != NULL && marks != NULL;
-    notes->marks = marks != NULL ? marks : notes->marks;
+    bool made =
+        copy != NULL && sm_grow(&notes->marks, notes->marks_count, &notes->marks_size, sizeof *notes->marks, 16);
     if (made)
-        marks[notes->marks_count++] = (sm_objects_mark){copy, sm_clock_read(&sm_engine.clock), sm_objects.births};
+        notes->marks[notes->marks_count++] =
+            (sm_objects_mark){copy, sm_clock_read(&sm_engine.clock), sm_objects.births};
     sm_engine_unlock();
     sm_engine_stir(&sm_main);
     if (!made)
@@ -22,12 +22,9 @@ bool sm_objects_add_mark(const char *name) {
 
 bool sm_objects_add_holder(const sm_objects_holder *holder) {
     sm_objects_notes_state *notes = &sm_objects_notes;
-    sm_objects_holder *holders =
-        sm_grown(notes->holders, notes->holders_count, &notes->holders_size, sizeof *holders, 16);
-    if (holders == NULL)
+    if (!sm_grow(&notes->holders, notes->holders_count, &notes->holders_size, sizeof *notes->holders, 16))
         return false;
-    notes->holders = holders;
-    sm_objects_holder *row = &holders[notes->holders_count];
+    sm_objects_holder *row = &notes->holders[notes->holders_count];
     *row = *holder;
     row->holder = sm_copy_chars(holder->holder);
     row->by = sm_copy_chars(holder->by);

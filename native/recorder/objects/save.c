@@ -79,11 +79,7 @@ static uint64_t put_text(const sm_output *output, const char *text) {
 static uint64_t *names_of(const sm_output *output, uint32_t id) {
     if (output->whole)
         return NULL;
-    uint64_t (*names)[2] = sm_grown_to(saved.names, id, &saved.names_size, sizeof *names);
-    if (names == NULL)
-        return NULL;
-    saved.names = names;
-    return saved.names[id];
+    return sm_grow_to(&saved.names, id, &saved.names_size, sizeof *saved.names) ? saved.names[id] : NULL;
 }
 
 static void write_type(sm_output *output, const sm_objects_type *type) {
@@ -140,20 +136,17 @@ static void write_types(sm_output *output) {
 static uint32_t age_number(const sm_output *output, uint32_t site, uint32_t bucket) {
     if (output->whole)
         return saved.image_ages++;
-    uint32_t *firsts = sm_grown_to(saved.first_ages, site, &saved.first_ages_size, sizeof *firsts);
-    if (firsts == NULL)
+    if (!sm_grow_to(&saved.first_ages, site, &saved.first_ages_size, sizeof *saved.first_ages))
         return NO_NUMBER;
-    saved.first_ages = firsts;
-    for (uint32_t i = firsts[site]; i != 0; i = saved.ages[i - 1].next) {
+    uint32_t *first = &saved.first_ages[site];
+    for (uint32_t i = *first; i != 0; i = saved.ages[i - 1].next) {
         if (saved.ages[i - 1].bucket == bucket)
             return i - 1;
     }
-    age_row *ages = sm_grown(saved.ages, saved.ages_count, &saved.ages_size, sizeof *ages, 1024);
-    if (ages == NULL)
+    if (!sm_grow(&saved.ages, saved.ages_count, &saved.ages_size, sizeof *saved.ages, 1024))
         return NO_NUMBER;
-    saved.ages = ages;
-    ages[saved.ages_count] = (age_row){.next = firsts[site], .bucket = bucket};
-    firsts[site] = ++saved.ages_count;
+    saved.ages[saved.ages_count] = (age_row){.next = *first, .bucket = bucket};
+    *first = ++saved.ages_count;
     return saved.ages_count - 1;
 }
 

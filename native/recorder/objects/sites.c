@@ -59,10 +59,9 @@ static bool grow_sites(void) {
         return true;
     uint32_t size = sites.sites_size ? sites.sites_size * 2 : 512, count = sm_objects.sites_count;
     uint32_t *buckets = sm_malloc(size * sizeof *buckets);
-    sm_objects_rest *rests = buckets != NULL ? sm_realloc(sm_objects.rests, size * sizeof *rests) : NULL;
-    if (rests != NULL)
-        sm_objects.rests = rests;
-    sm_objects_site *hot = rests != NULL ? sm_aligned(64, size * sizeof *hot) : NULL;
+    bool room = buckets != NULL && sm_resize(&sm_objects.rests, size * sizeof *sm_objects.rests);
+    sm_objects_rest *rests = sm_objects.rests;
+    sm_objects_site *hot = room ? sm_aligned(64, size * sizeof *hot) : NULL;
     if (hot == NULL) {
         sm_free(buckets);
         return false;
@@ -125,10 +124,9 @@ static bool grow_resolved(void) {
     if (sites.free != NOTHING || sites.used < sites.resolved_size)
         return true;
     uint32_t size = sites.resolved_size ? sites.resolved_size * 2 : 1024;
-    resolved *grown = sm_realloc(sites.resolved, size * sizeof *grown);
-    if (grown == NULL)
+    if (!sm_resize(&sites.resolved, size * sizeof *sites.resolved))
         return false;
-    sites.resolved = grown;
+    resolved *grown = sites.resolved;
     uint32_t *buckets = sm_malloc(size * sizeof *buckets);
     if (buckets == NULL)
         return false;

@@ -73,10 +73,8 @@ static sm_objects_span_row *next_row(const sm_function *function) {
     if (spans->count >> spans->shift == SM_OBJECTS_SPAN_ROWS)
         fold();
     uint32_t number = (uint32_t)(spans->count >> spans->shift);
-    sm_objects_span_row *rows = sm_grown(spans->rows, number, &spans->rows_size, sizeof *rows, 64);
-    if (rows == NULL)
+    if (!sm_grow(&spans->rows, number, &spans->rows_size, sizeof *spans->rows, 64))
         return NULL;
-    spans->rows = rows;
     sm_objects_span_row *row = &spans->rows[number];
     if (number == spans->rows_count) {
         *row = (sm_objects_span_row){.function = function,

@@ -126,11 +126,9 @@ static void give_rows(pair_set *now) {
 static bool make_room(uint64_t rows) {
     if (rows <= kept.rows_size)
         return true;
-    char *taken = rows < NO_ROW ? sm_realloc(kept.taken, rows * 2) : NULL;
-    if (taken == NULL)
+    if (rows >= NO_ROW || !sm_resize(&kept.taken, rows * 2))
         return false;
-    memset(taken + kept.rows_size, UNUSED, rows * 2 - kept.rows_size);
-    kept.taken = taken;
+    memset(kept.taken + kept.rows_size, UNUSED, rows * 2 - kept.rows_size);
     kept.rows_size = (uint32_t)(rows * 2 < NO_ROW ? rows * 2 : NO_ROW);
     return true;
 }
