@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any
 import children
 import pytest
 from paths import COMMON
-from recorded import Image
+from recorded import Image, filter_of
 
 from seismo import _core
-from seismo.expression import parse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,7 +25,7 @@ TRASHCAN = (3, 14) <= sys.version_info[:3] < (3, 14, 8) or sys.version_info[:3] 
 
 def calls_of(*names: str) -> Any:
     """Return a filter for the calls of these functions."""
-    return _core.Filter(parse(" or ".join(f'call("{name}")' for name in names)).program)
+    return filter_of(" or ".join(f'call("{name}")' for name in names))
 
 
 def start(**options: Any) -> None:
@@ -39,6 +38,11 @@ class Births(Image):
     def types(self) -> dict[str, dict[str, Any]]:
         """Return the rows of types by name, without the module."""
         return {row["name"]: row for row in self.tables["types"]}
+
+    def type(self, name: str, *columns: str) -> tuple[int, ...]:
+        """Return columns of the only type with this name, perhaps a local one."""
+        (row,) = (row for row in self.tables["types"] if row["name"].rpartition(".")[2] == name)
+        return tuple(row[column] for column in columns)
 
     def objects(self) -> list[dict[str, Any]]:
         """Return the rows of objects, with names of types and functions instead of numbers."""
@@ -84,24 +88,18 @@ class Other:
     pass
 
 
-class Block:
-    """The result of `with recorded()`; `births` is set at its end."""
-
-    births: Births
-
-
 @contextmanager
-def recorded(**options: Any) -> Iterator[Block]:
-    """Record the block."""
-    block = Block()
+def recorded(**options: Any) -> Iterator[Births]:
+    """Record the block. What this yields is empty until the end of the block."""
+    births = Births.__new__(Births)
     start(**options)
     try:
-        yield block
+        yield births
     finally:
         _core.stop()
     assert _core.check()
-    block.births = Births(_core.snapshot())
-    assert block.births.problems == []
+    vars(births).update(vars(Births(_core.snapshot())))
+    assert births.problems == []
 
 
 # ---- programs in processes of their own ----

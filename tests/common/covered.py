@@ -11,6 +11,7 @@ import sys
 import textwrap
 import threading
 from collections import Counter
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import children
@@ -20,7 +21,7 @@ from recorded import Image
 from seismo import _core
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from types import CodeType, FrameType
 
 _numbers = itertools.count(1)
@@ -86,18 +87,27 @@ class Covered:
         return found
 
 
+@contextmanager
+def covering(on: bool = True, **options: Any) -> Iterator[None]:
+    """Record coverage of the block, if it is on."""
+    if on:
+        _core.start(recorder="coverage", **options)
+    try:
+        yield
+    finally:
+        if on:
+            _core.stop(recorder="coverage")
+
+
 def cover(text: str | CodeType, run: Callable[[dict[str, Any]], object] | None = None, **options: Any) -> Covered:
     """Run the program, then run(its names), under the recorder."""
     code = compiled(text) if isinstance(text, str) else text
     names: dict[str, Any] = {"__name__": "program"}
-    _core.start(recorder="coverage", **options)
-    try:
+    with covering(**options):
         exec(code, names)
         if run is not None:
             run(names)
         assert _core.check()
-    finally:
-        _core.stop(recorder="coverage")
     return Covered(_core.snapshot("coverage"), code.co_filename)
 
 

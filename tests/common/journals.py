@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import TYPE_CHECKING, Any
 
+import children
 import zoom_decoder
 from chunks import blocks, payloads
 from recorded import Image
@@ -12,6 +14,16 @@ from seismo import model
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+
+def trace(code: str, path: Path, *words: str, **options: Any) -> Any:
+    """Trace a program in a process of its own."""
+    return children.seismo("trace", "-q", "-o", path, *words, "-c", textwrap.dedent(code), **options)
+
+
+def qualnames(image: Image, calls: list[Any]) -> list[str]:
+    functions = {row["id"]: row["qualname"] for row in image.functions()}
+    return [functions[call.function] for call in calls]
 
 
 def read(path: Path) -> Any:

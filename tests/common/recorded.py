@@ -7,6 +7,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from seismo import _core
+from seismo.expression import parse
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -122,6 +123,11 @@ def sources(c_functions: str = "none", **options: Any) -> list[str]:
         _core.stop()
         found.append(source["name"])
     return found
+
+
+def filter_of(text: str) -> Any:
+    """Return the compiled filter of an expression."""
+    return _core.Filter(parse(text).program)
 
 
 def image() -> Image:

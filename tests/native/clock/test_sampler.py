@@ -1,12 +1,12 @@
 """The sampler beside programs that make its work hard: idle ones, threads that end under its eyes, forks, stops."""
 
 import platform
-import threading
 import time
 
 import pytest
 from lab import SOURCES, run, start
 from recorded import image
+from threads import in_threads
 
 from seismo import _core
 
@@ -31,9 +31,7 @@ def called(name):
 
 
 def test_an_idle_program_is_left_alone(source):
-    run(
-        SWITCHES
-        + """
+    run(SWITCHES + """
 start(source=sys.argv[1])
 work(2000)
 time.sleep(0.5)
@@ -43,14 +41,11 @@ time.sleep(1)
 woken = sum(switches()[task] - count for task, count in before.items())
 _core.stop()
 assert woken <= 40, woken
-""",
-        source,
-    )
+""", source)  # fmt: skip
 
 
 def test_a_program_that_goes_on_is_looked_at_again(source):
-    run(
-        """
+    run("""
 import time
 from recorded import image
 def idle():
@@ -76,22 +71,16 @@ for row in recorded.tables["nodes"]:
 assert times["idle"][1] > 0.85e9, times
 assert 0.1e9 < times["busy"][0] < 0.4e9, times
 assert times["idle"][0] < 0.05e9, times
-""",
-        source,
-    )
+""", source)  # fmt: skip
 
 
 def test_no_timing_no_sampler(source):
-    run(
-        SWITCHES
-        + """
+    run(SWITCHES + """
 start(source=sys.argv[1], timing="none")
 work(2000)
 assert not switches()
 _core.stop()
-""",
-        source,
-    )
+""", source)  # fmt: skip
 
 
 def test_a_rate_is_kept(source):
@@ -145,11 +134,7 @@ def recorded_in_threads(source, work, times, at_once):
     """Record threads that run side by side, again and again, and are looked at very often."""
     start(source, rate=20_000)
     for _ in range(times):
-        threads = [threading.Thread(target=work) for _ in range(at_once)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        in_threads(*[work] * at_once)
     _core.stop()
     assert _core.check()
 
@@ -183,8 +168,7 @@ def test_deep_stacks_that_come_and_go_while_they_are_looked_at(source):
 
 
 def test_a_storm_of_forks(source):
-    run(
-        """
+    run("""
 import os
 from recorded import image
 start(source=sys.argv[1], rate=20_000)
@@ -200,15 +184,12 @@ for i in range(60):
     assert status == 0, (i, status)
 _core.stop()
 assert image().calls()["leaf"] == 60 * 50
-""",
-        source,
-    )
+""", source)  # fmt: skip
 
 
 def test_a_program_on_one_processor(source):
     """There the sampler takes the thread's processor at each look: that is no waiting of the program's."""
-    run(
-        """
+    run("""
 import os, time
 from recorded import image
 os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
@@ -224,14 +205,11 @@ recorded = image()
 ran = sum(row["timed_ns"] + row["sampled_ns"] for row in recorded.tables["nodes"])
 assert thread["rest_ns"] + sum(row["timed_ns"] for row in recorded.tables["nodes"]) > 0.27e9
 assert ran > 0.2e9, ran
-""",
-        source,
-    )
+""", source)  # fmt: skip
 
 
 def test_a_program_that_blocks_signals_and_is_in_no_hurry(source):
-    run(
-        """
+    run("""
 import ctypes, signal, time
 from recorded import image
 signal.pthread_sigmask(signal.SIG_SETMASK, signal.valid_signals())
@@ -244,16 +222,13 @@ start(source=sys.argv[1])
 spin()
 _core.stop()
 assert sum(row["sampled"] for row in image().tables["nodes"]) > 30
-""",
-        source,
-    )
+""", source)  # fmt: skip
 
 
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="written for the system calls of x86-64")
 def test_a_program_that_may_make_no_threads(source):
     """seccomp refuses clone: counts are exact, and times are those of the first calls and of the clock."""
-    run(
-        """
+    run("""
 import ctypes, struct
 from recorded import image
 load, equal, give, refuse = 0x20, 0x15, 0x06, 0x00050001
@@ -267,6 +242,4 @@ start(source=sys.argv[1])
 work(5000)
 _core.stop()
 assert image().calls()["leaf"] == 5000
-""",
-        source,
-    )
+""", source)  # fmt: skip

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from lab import SOURCES, WITH_C, popen, run, start
 from recorded import image
+from threads import in_threads
 
 import seismo.model
 from seismo import _core
@@ -68,12 +69,8 @@ def test_running_and_waiting_are_all_of_a_threads_time(source):
         for _ in range(40):
             spin(20_000)
 
-    threads = [threading.Thread(target=burns) for _ in range(3)]
     start(source)
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(*[burns] * 3)
     _core.stop()
     recording = seismo.model.read(_core.snapshot())
     waits = {thread.id: 0 for thread in recording.threads}
@@ -157,9 +154,7 @@ def test_a_thousand_threads_that_wait(source):
 def test_threads_that_live_for_microseconds(source):
     start(source)
     for _ in range(300):
-        thread = threading.Thread(target=int)
-        thread.start()
-        thread.join()
+        in_threads(int)
     _core.stop()
     sound(seismo.model.read(_core.snapshot()))
 
@@ -219,10 +214,22 @@ def checked():
 """
 
 
+def output_of(child):
+    out, err = child.communicate(timeout=120)
+    assert (child.returncode, err) == (0, "")
+    return out
+
+
+def stop_again_and_again(child, stopped, runs):
+    while child.poll() is None:
+        child.send_signal(signal.SIGSTOP)
+        time.sleep(stopped)
+        child.send_signal(signal.SIGCONT)
+        time.sleep(runs)
+
+
 def test_a_program_that_is_stopped_for_a_while():
-    child = popen(
-        CHILD
-        + """
+    child = popen(CHILD + """
 def stops():
     os.kill(os.getpid(), 19)
 start()
@@ -230,14 +237,11 @@ stops()
 _core.stop()
 recording, waits = checked()
 print(waits)
-"""
-    )
+""")  # fmt: skip
     assert os.WIFSTOPPED(os.waitpid(child.pid, os.WUNTRACED)[1])
     time.sleep(WAIT)
     child.send_signal(signal.SIGCONT)
-    out, err = child.communicate(timeout=120)
-    assert (child.returncode, err) == (0, "")
-    assert int(out) >= WAIT * 0.9e9
+    assert int(output_of(child)) >= WAIT * 0.9e9
 
 
 THROTTLED = (
@@ -274,9 +278,7 @@ def throttled(throttle):
     child = popen(THROTTLED, stdin=-1)
     assert child.stdout.readline() == "works\n"
     throttle(child)
-    out, err = child.communicate(timeout=120)
-    assert (child.returncode, err) == (0, "")
-    return int(out)
+    return int(output_of(child))
 
 
 def test_a_program_that_is_stopped_again_and_again_runs_as_long_as_ever():
@@ -285,11 +287,7 @@ def test_a_program_that_is_stopped_again_and_again_runs_as_long_as_ever():
     def throttle(child):
         child.stdin.write("\n")
         child.stdin.flush()
-        while child.poll() is None:
-            child.send_signal(signal.SIGSTOP)
-            time.sleep(0.02)
-            child.send_signal(signal.SIGCONT)
-            time.sleep(0.005)
+        stop_again_and_again(child, 0.02, 0.005)
 
     assert throttled(throttle) > 0.1e9
 
@@ -323,14 +321,8 @@ print((row.own_ns - row.wait_ns) / used)
 def test_rare_long_calls_of_a_short_function_are_found_although_the_processor_is_taken_away():
     child = popen(SELDOM_LONG)
     assert child.stdout.readline() == "works\n"
-    while child.poll() is None:
-        child.send_signal(signal.SIGSTOP)
-        time.sleep(0.01)
-        child.send_signal(signal.SIGCONT)
-        time.sleep(0.004)
-    out, err = child.communicate(timeout=120)
-    assert (child.returncode, err) == (0, "")
-    assert float(out) > 0.7, "all that it does besides takes far less"
+    stop_again_and_again(child, 0.01, 0.004)
+    assert float(output_of(child)) > 0.7, "all that it does besides takes far less"
 
 
 def test_a_program_whose_group_may_use_a_fifth_of_a_processor():
@@ -357,9 +349,7 @@ def test_a_program_whose_group_may_use_a_fifth_of_a_processor():
 
 
 def test_a_forked_child_waits_for_itself_only():
-    run(
-        CHILD
-        + """
+    run(CHILD + """
 def work(n):
     return sum(i % 7 for i in range(n))
 start()
@@ -375,8 +365,7 @@ _, status = os.waitpid(pid, 0)
 _core.stop()
 checked()
 sys.exit(os.waitstatus_to_exitcode(status))
-"""
-    )
+""")  # fmt: skip
 
 
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="written for the system calls of x86-64")
@@ -385,9 +374,7 @@ def test_a_program_that_forbids_itself_to_open_files(answer):
     """seccomp: after this, opening a file is the program's end, or an error; it was not to open any."""
     if answer == 0x80000000 and "Seccomp:\t0" not in Path("/proc/self/status").read_text():
         answer = 0x00050001  # a program that has a filter from the start is not seen to get another
-    run(
-        CHILD
-        + """
+    run(CHILD + """
 import ctypes, struct
 def forbid(answer):
     load, equal, give = 0x20, 0x15, 0x06
@@ -410,6 +397,4 @@ _core.stop()
 recording, waited = checked()
 assert waited >= 0.09e9, waited
 print(recording.processes[0].waits)
-""",
-        str(answer),
-    )
+""", str(answer))  # fmt: skip

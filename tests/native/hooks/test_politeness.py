@@ -39,11 +39,11 @@ def test_nothing_before_the_first_start():
         _core.stop(); _core.flush()
         try: _core.snapshot()
         except RuntimeError as error: print(error)
-        print(_core.status()["running"], _core.check(), _core.quietly(len, "ab"))
+        print(_core.status()["running"], _core.check(), _core.quietly(len, "ab"), _core.objects_alive())
         _core.after_fork(-1, "{}")
     """.replace("        ", "")
     )
-    assert out == "nothing has been recorded yet\nFalse True 2\n"
+    assert out == "nothing has been recorded yet\nFalse True 2 {}\n"
 
 
 @pytest.mark.parametrize("source", SOURCES)

@@ -34,9 +34,7 @@ def b(word, depth):
 def test_every_call_is_counted(source):
     """In a process of its own, and nothing is repaired there: a frame of a thread of pytest-xdist's may be."""
     functions = "\n".join(inspect.getsource(function) for function in (leaf, grow, a, b))
-    out = run(
-        functions
-        + """
+    out = run(functions + """
 from recorded import FOLDED, image
 start(source=sys.argv[1], max_paths=50)
 grow("", 9)
@@ -51,9 +49,7 @@ buckets = 1 + 4
 assert len(recorded.tables["nodes"]) <= 50 + buckets
 folded = sum(row["calls"] for row in recorded.tables["nodes"] if row["flags"] & FOLDED)
 print(folded > 0, folded == recorded.losses["paths-folded"])
-""",
-        source,
-    )
+""", source)  # fmt: skip
     assert out == "True True\n"
 
 
@@ -62,8 +58,7 @@ def test_known_paths_go_on(source):
 
     In a process of its own: a thread of pytest-xdist's that takes an order meanwhile would take one of the three paths.
     """
-    out = run(
-        """
+    out = run("""
 from recorded import FOLDED, image
 def grow(depth):
     leaf()
@@ -80,9 +75,7 @@ for depth in (0, 4, 4, 4, 0):
 _core.stop()
 (root,) = (root for root in image().forests()["MainThread"] if root.name == "grow")
 print(root.calls, {child.name: child.calls for child in root.children if not child.flags & FOLDED}["leaf"])
-""",
-        source,
-    )
+""", source)  # fmt: skip
     assert out == "5 5\n"
 
 

@@ -142,8 +142,7 @@ print(bounds(recorded, "len"), recorded.losses)
 
 def test_marks_reach_a_file_that_had_the_row_before(tmp_path):
     """A row is written again when its count becomes a lower bound, though nothing in it has changed."""
-    out = sites(
-        """
+    out = sites("""
 descriptor = os.open(sys.argv[1], os.O_CREAT | os.O_WRONLY, 0o600)
 auto(fd=descriptor)
 early()
@@ -156,9 +155,7 @@ from recorded import Image
 with open(sys.argv[1], "rb") as file:
     recorded = Image(file.read())
 print(bounds(recorded, "len"))
-""",
-        str(tmp_path / "recording"),
-    )
+""", str(tmp_path / "recording"))  # fmt: skip
     assert out == "[('measure', True), ('measure', True)]\n"
 
 

@@ -2,13 +2,15 @@
 
 import gc
 import threading
+import types
+from collections import Counter
 
 import pytest
 from lab import SOURCES, start
-from recorded import image
+from recorded import filter_of, image
+from threads import in_threads
 
 from seismo import _core
-from seismo.expression import parse
 
 pytestmark = pytest.mark.parametrize("source", SOURCES)
 
@@ -201,7 +203,7 @@ def main():
         {"max": 3000, "key": 2000, "main": 1000},
     ),
     "a function that is left out is its caller's time": (
-        {"where": _core.Filter(parse('call("wanted")').program)},
+        {"where": filter_of('call("wanted")')},
         """
 def out():
     tick(5)
@@ -267,7 +269,6 @@ def test_all_of_the_time_is_that_of_who_took_it(source, name):
 
 def test_await_time(source):
     """Suspended time is kept apart from running time."""
-    import types
 
     @types.coroutine
     def pause():
@@ -287,11 +288,7 @@ def test_await_time(source):
             one.send(None)
     _core.stop()
     recorded = image()
-    (row,) = (row for row in recorded.functions() if row["qualname"].endswith("task"))
-    nodes = [node for node in recorded.tables["nodes"] if node["function"] == row["id"]]
-    assert sum(node["awaits"] for node in nodes) == 10
-    assert sum(node["await_ns"] for node in nodes) == 1000
-    assert sum(node["timed_ns"] for node in nodes) == 110
+    assert sums(recorded, "task", "awaits", "await_ns", "timed_ns") == [10, 1000, 110]
 
 
 # ---- young functions, and what comes later ----
@@ -381,19 +378,14 @@ def test_two_threads(source):
             turns[other].set()
 
     start(source, clock="simulated")
-    threads = [threading.Thread(target=run, args=(i, 1 - i)) for i in range(2)]
-    for thread in threads:
-        thread.start()
-    turns[0].set()
-    for thread in threads:
-        thread.join()
+    in_threads(lambda: run(0, 1), lambda: run(1, 0), turns[0].set)  # both run when the first turn comes
     _core.stop()
     recorded = image()
-    times = {}
+    times = Counter()
     for row in recorded.tables["nodes"]:
-        times[row["thread"]] = times.get(row["thread"], 0) + row["timed_ns"] + row["sampled_ns"]
+        times[row["thread"]] += row["timed_ns"] + row["sampled_ns"]
     names = {row["id"]: row["name"] for row in recorded.tables["threads"]}
-    found = sorted(time for thread, time in times.items() if "run" in names[thread])
+    found = sorted(time for thread, time in times.items() if "lambda" in names[thread])
     assert found[1] == 800 * 3
     assert found[0] >= 799 * 3, "the last turn may come when it has ended"
 

@@ -8,7 +8,7 @@ import textwrap
 import children
 import pytest
 from chunks import payloads
-from journals import read, recorded, sums
+from journals import qualnames, read, recorded, sums, trace
 from lab import TRACING, start
 from recorded import Image
 
@@ -25,15 +25,6 @@ def work(n):
 """
 
 
-def run(code, path, *words, **options):
-    return children.seismo("trace", "-q", "-o", path, *words, "-c", textwrap.dedent(code), **options)
-
-
-def names(image, stream):
-    functions = {row["id"]: row["qualname"] for row in image.tables["functions"]}
-    return [functions[call.function] for call in stream]
-
-
 def test_events_are_in_their_order_and_times_go_up(tmp_path):
     namespace = {}
     exec("def b(): pass\ndef a():\n    b()\n    b()\ndef main():\n    a()\n    b()\n", namespace)
@@ -42,7 +33,7 @@ def test_events_are_in_their_order_and_times_go_up(tmp_path):
         namespace["main"]()
     image = read(path)
     (stream,) = image.streams.values()
-    assert names(image, stream)[-5:] == ["main", "a", "b", "b", "b"]
+    assert qualnames(image, stream)[-5:] == ["main", "a", "b", "b", "b"]
     depths = [call.depth for call in stream][-5:]
     assert [depth - depths[0] for depth in depths] == [0, 1, 2, 2, 1]
     starts = [call.start_ns for call in stream]
@@ -173,9 +164,8 @@ def test_the_distance_between_two_readings_of_the_clock_is_bounded(tmp_path):
         namespace["work"](20_000)
     image = read(path)
     (stream,) = image.streams.values()
-    events = [
-        one for call in stream for one in ((call.start_ns, call.start_bound_ns), (call.end_ns, call.end_bound_ns))
-    ]
+    events = [(call.start_ns, call.start_bound_ns) for call in stream]
+    events += [(call.end_ns, call.end_bound_ns) for call in stream]
     unread = "".join("?" if bound else "." for _, bound in sorted(events)).split(".")
     assert max(map(len, unread)) <= 40
 
@@ -190,7 +180,7 @@ def test_threads_by_the_thousand_are_told_apart(tmp_path):
             thread.start()
             thread.join()
     """
-    run(code, path)
+    trace(code, path)
     image = read(path)
     assert len(image.streams) == 1101
     assert len({thread for thread, _ in image.streams}) == 1002  # of which one stands for many
@@ -217,7 +207,7 @@ def test_threads_by_the_thousand_take_memory_within_bounds(tmp_path):
         turns(2000)
         print(min(grown() for _ in range(4)))
     """
-    done = run(code, path)
+    done = trace(code, path)
     if "libasan" not in os.environ.get("LD_PRELOAD", ""):
         assert int(done.stdout) < 2_000  # kB: a stream that is kept takes more than one a thread, buffers grow at once
 
@@ -240,7 +230,7 @@ def test_a_fork_in_the_middle_of_a_call_is_in_it_in_both_processes(tmp_path):
         child = outer()
         if child: os.waitpid(child, 0)
     """
-    run(code, path)
+    trace(code, path)
     (forked,) = (part for part in tmp_path.glob("*.seismo") if part != path)
     for part in (path, forked):
         image = read(part)
@@ -286,7 +276,7 @@ def test_a_generator_that_other_threads_go_on_with(tmp_path):
         on_a_thread(go_on, one)
         leaf()
     """
-    run(code, path)
+    trace(code, path)
     image = read(path)
     assert sums(image.data) == recorded(image.nodes)
     recording = seismo.open(path)
@@ -322,7 +312,7 @@ def test_a_full_disk_costs_memory_within_bounds_and_is_told(tmp_path):
         for line in open("/proc/self/status"):
             if line.startswith("VmHWM"): print(line.split()[1])
     """
-    done = run(code, path, "--c-functions", "none", preexec_fn=limit_files)
+    done = trace(code, path, "--c-functions", "none", preexec_fn=limit_files)
     if "libasan" not in os.environ.get("LD_PRELOAD", ""):  # which keeps freed memory
         assert int(done.stdout) < 120_000  # kB
     assert path.stat().st_size <= 400_000

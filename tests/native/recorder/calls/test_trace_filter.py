@@ -1,13 +1,11 @@
 """What a trace leaves out of its journal is counted there: it still adds up to the tree."""
 
 import itertools
-import os
 import signal
-import textwrap
 
 import children
 import pytest
-from journals import read, recorded, sums
+from journals import qualnames, read, recorded, sums, trace
 
 import seismo
 from seismo.errors import UsageError
@@ -61,23 +59,12 @@ asyncio.run(main())
 """
 
 WAYS = [
-    ["--min-duration", "10ms"],
     ["--min-duration", "5us"],
     ["--min-duration", "1ms", "--timing", "every"],
-    ["--depth", "3"],
     ["--depth", "1"],
     ["--depth", "4", "--min-duration", "2ms"],
     ["--where", 'function("work", "tiny", "steps", "fail")', "--min-duration", "1ms"],
 ]
-
-
-def run(code, path, *words, **options):
-    return children.seismo("trace", "-q", "-o", path, *words, "-c", textwrap.dedent(code), **options, status=None)
-
-
-def names(image):
-    functions = {row["id"]: row["qualname"] for row in image.tables["functions"]}
-    return [functions[call.function] for stream in image.streams.values() for call in stream]
 
 
 def adds_up(image):
@@ -93,7 +80,7 @@ def adds_up(image):
 @pytest.mark.parametrize("words", WAYS, ids=" ".join)
 def test_the_journal_adds_up_to_the_tree(words, tmp_path):
     path = tmp_path / "trace.seismo"
-    assert run(BUSY, path, *words).returncode == 0
+    trace(BUSY, path, *words)
     image = read(path)
     adds_up(image)
     verified = children.seismo("info", "--verify", path)
@@ -101,24 +88,32 @@ def test_the_journal_adds_up_to_the_tree(words, tmp_path):
     assert "left out" in verified.stdout
 
 
-def test_long_calls_stay_and_short_ones_go(tmp_path):
+def test_long_calls_stay_and_short_ones_go_which_a_part_of_it_says(tmp_path):
     path = tmp_path / "trace.seismo"
-    assert run(BUSY, path, "--min-duration", "10ms").returncode == 0
+    trace(BUSY, path, "--min-duration", "10ms")
     image = read(path)
-    found = names(image)
+    adds_up(image)
+    found = [name for stream in image.streams.values() for name in qualnames(image, stream)]
     assert found.count("work") == 3
-    blocks = sum(map(len, image.streams.values()))
-    assert blocks < 1000  # of the 16,000 calls, those that a block ends in, and what is long
+    assert len(found) < 1000  # of the 16,000 calls, those that a block ends in, and what is long
     assert found.count("tiny") < 50
     whole = tmp_path / "whole.seismo"
-    assert run(BUSY, whole).returncode == 0
+    trace(BUSY, whole)
     assert path.stat().st_size < whole.stat().st_size
+    recording = seismo.open(path)
+    part = recording.cut(0, recording.calls.end_ns + 1)
+    counts = {row.kind: row.count for row in part.losses}
+    left_out = recording.calls.sums.left_out
+    assert counts["calls-left-out"] == sum(left_out[0]) + sum(left_out[1])
+    assert not any(part.calls.sums.left_out[0])
+    assert part.calls.sums.calls.tolist() == part.tree["calls"].tolist()
 
 
 def test_calls_up_to_a_depth_are_all_there(tmp_path):
     path = tmp_path / "trace.seismo"
-    assert run(BUSY, path, "--depth", "3").returncode == 0
+    trace(BUSY, path, "--depth", "3")
     image = read(path)
+    adds_up(image)
     depth = {}
     for node in image.nodes:
         depth[node["id"]] = depth.get(node["parent"], 0) + 1
@@ -160,11 +155,10 @@ def test_the_time_of_what_stays_is_known_beside_what_is_left_out(tmp_path):
             slow()
             for _ in range(100_000): tiny()
     """
-    assert run(code, path, "--min-duration", "1ms").returncode == 0
+    trace(code, path, "--min-duration", "1ms")
     image = read(path)
-    functions = {row["id"]: row["qualname"] for row in image.tables["functions"]}
     (stream,) = image.streams.values()
-    slow = [call for call in stream if functions[call.function] == "slow"]
+    slow = [call for call, name in zip(stream, qualnames(image, stream), strict=True) if name == "slow"]
     assert len(slow) == 5
     for call, following in itertools.pairwise(slow):
         between = following.start_ns - call.end_ns
@@ -184,7 +178,7 @@ def test_a_killed_program_leaves_what_was_sure(tmp_path):
         for _ in range(1000): tiny()
         blocked()
     """
-    assert run(code, path, "--min-duration", "100ms").returncode == -signal.SIGKILL
+    trace(code, path, "--min-duration", "100ms", status=-signal.SIGKILL)
     recording = seismo.open(path)
     functions = recording.functions["qualname"]
     found = [functions[row.function] for row in recording.calls.window().calls]
@@ -192,7 +186,6 @@ def test_a_killed_program_leaves_what_was_sure(tmp_path):
     assert "tiny" not in found
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
 def test_a_forked_child_leaves_out_as_its_parent_does(tmp_path):
     path = tmp_path / "trace.seismo"
     code = """
@@ -206,22 +199,11 @@ def test_a_forked_child_leaves_out_as_its_parent_does(tmp_path):
         os.wait()
         work()
     """
-    assert run(code, path, "--children", "--min-duration", "1s").returncode == 0
+    trace(code, path, "--children", "--min-duration", "1s")
     recording = seismo.open(path)
     assert len(recording.processes) == 2
     assert sum(recording.calls.sums.left_out[0]) > 900  # a call that a block ends in stays
     adds_up(read(path))
-
-
-def test_a_part_of_it_says_that_calls_are_left_out(tmp_path):
-    path = tmp_path / "trace.seismo"
-    assert run(BUSY, path, "--min-duration", "10ms").returncode == 0
-    whole = seismo.open(path)
-    part = whole.cut(0, whole.calls.end_ns + 1)
-    counts = {row.kind: row.count for row in part.losses}
-    assert counts["calls-left-out"] == sum(whole.calls.sums.left_out[0]) + sum(whole.calls.sums.left_out[1])
-    assert not any(part.calls.sums.left_out[0])
-    assert part.calls.sums.calls.tolist() == part.tree["calls"].tolist()
 
 
 @pytest.mark.parametrize("given", [{"depth": 0}, {"min_duration_ns": -1}, {"depth": "3"}])
@@ -232,6 +214,5 @@ def test_what_is_no_limit_is_refused(given):
 
 @pytest.mark.parametrize("words", [["--min-duration", "10"], ["--min-duration", "fast"], ["--depth", "0"]])
 def test_a_command_refuses_what_is_no_limit(words, tmp_path):
-    done = run("pass", tmp_path / "trace.seismo", *words)
-    assert done.returncode == 2
+    done = trace("pass", tmp_path / "trace.seismo", *words, status=2)
     assert f"{words[0]} cannot be {words[1]!r}" in done.stderr

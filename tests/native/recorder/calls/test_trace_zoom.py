@@ -4,11 +4,10 @@ import io
 import signal
 import textwrap
 
-import children
 import pytest
 import zoom_decoder
 from chunks import payloads
-from journals import levels_of, recorded, sums
+from journals import levels_of, recorded, sums, trace
 from recorded import Image
 
 import seismo
@@ -50,8 +49,7 @@ def test_levels_are_written_beside_the_journal(timing, tmp_path):
     (levels,) = levels_of(image).values()
     assert sorted(levels) == [0, 1]
     assert levels[0][-1]["flags"] & 2
-    (sizes,) = [sum(map(len, payloads(image.data, b"LEVL")))]
-    assert sizes < 0.5 * 40_000  # bytes a call
+    assert sum(map(len, payloads(image.data, b"LEVL"))) < 0.5 * 40_000  # bytes a call
 
 
 def test_a_picture_of_a_recording_shows_all_of_its_calls(tmp_path):
@@ -102,7 +100,7 @@ def test_calls_of_folded_paths_are_summed_up_where_they_were(tmp_path):
             if n: inner(n - 1)
         for i in range(100): inner(i % 50)
     """
-    children.seismo("trace", "-q", "--max-paths", "20", "-o", path, "-c", textwrap.dedent(code))
+    trace(code, path, "--max-paths", "20")
     image = Image(path.read_bytes())
     assert image.losses["paths-folded"] > 1000
     (levels,) = zoom_decoder.read(payloads(image.data, b"LEVL")).values()
@@ -124,7 +122,7 @@ def test_threads_have_levels_of_their_own(tmp_path):
         for thread in threads: thread.start()
         for thread in threads: thread.join()
     """
-    children.seismo("trace", "-q", "-o", path, "-c", textwrap.dedent(code))
+    trace(code, path)
     image = Image(path.read_bytes())
     assert len(levels_of(image)) >= 3
 
@@ -141,7 +139,7 @@ def test_killed_programs_leave_levels_as_far_as_they_got(tmp_path):
         main(1000)
         os.kill(os.getpid(), signal.SIGKILL)
     """
-    children.seismo("trace", "-q", "-o", path, "-c", textwrap.dedent(code), status=-signal.SIGKILL)
+    trace(code, path, status=-signal.SIGKILL)
     image = Image(path.read_bytes())
     (levels,) = levels_of(image).values()
     assert levels[0]

@@ -4,10 +4,10 @@ import sys
 import tracemalloc
 
 import pytest
-from covered import Covered, compiled, cover, run
+from covered import Covered, compiled, cover, covering, run
+from recorded import filter_of
 
 from seismo import _core
-from seismo.expression import parse
 
 PROGRAM = """
 def helper(n):
@@ -74,7 +74,7 @@ def test_only_what_runs_hot_is_switched_off_and_on():
         _core.cover_context("")
 
     code = compiled(PROGRAM)
-    found = cover(code, tests, where=_core.Filter(parse(f'file("{code.co_filename}")').program))
+    found = cover(code, tests, where=filter_of(f'file("{code.co_filename}")'))
     assert rearmed == [rearmed[0], rearmed[0], rearmed[0] + 1]
     assert found.contexts()["long"] == {2, 3, 4, 5, 7, 8}
     assert found.contexts()["tiny again"] == {2, 3, 4, 5, 7, 8, 10}
@@ -130,7 +130,7 @@ def test_a_name_that_comes_back_is_one_context():
 
 def test_a_context_in_which_nothing_runs_is_not_written():
     code = compiled(PROGRAM)
-    where = _core.Filter(parse(f'file("{code.co_filename}")').program)  # threads of the test runner go on meanwhile
+    where = filter_of(f'file("{code.co_filename}")')  # threads of the test runner go on meanwhile
     found = cover(code, lambda names: [_core.cover_context(name) for name in ("a", "b", "")], where=where)
     assert found.image.tables["contexts"] == []
 
@@ -209,7 +209,7 @@ def test_tests_that_are_left_out_of_the_report_are_contexts_all_the_same():
         exec(tests, names)
         names["test_two"](), names["test_one"](), names["test_two"]()
 
-    where = _core.Filter(parse(f'file("{program.co_filename}")').program)
+    where = filter_of(f'file("{program.co_filename}")')
     found = cover(program, run_tests, where=where, tests=True)
     assert found.contexts() == {"program.test_two": {2, 3, 4, 5, 7, 8, 10}, "program.test_one": {2, 3, 4, 7, 8, 9}}
 
@@ -242,8 +242,7 @@ def test_nothing_of_it_is_python_memory():
     names: dict = {}
     exec(code, names)
     tracemalloc.start()
-    try:
-        _core.start(recorder="coverage", branch=True)
+    with covering(branch=True):
         names["two"]()
         _core.cover_context("warm")
         names["two"]()
@@ -254,9 +253,7 @@ def test_nothing_of_it_is_python_memory():
                 _core.cover_context(f"{attempt}-{i}")
                 names["two"]()
             grown.append(tracemalloc.get_traced_memory()[0] - before)
-    finally:
-        _core.stop(recorder="coverage")
-        tracemalloc.stop()
+    tracemalloc.stop()
     assert min(grown) < 2000
 
 

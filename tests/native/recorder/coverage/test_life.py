@@ -8,8 +8,8 @@ import zlib
 
 import pytest
 from children import ended
-from covered import Covered, compiled, cover, popen, run
-from recorded import Image
+from covered import Covered, compiled, cover, covering, popen, run
+from recorded import Image, filter_of, image
 
 from seismo import _core
 
@@ -86,22 +86,19 @@ def test_a_killed_process_has_written_what_it_had_seen(tmp_path, counts):
 
 
 def test_flush_by_hand(tmp_path):
-    fd = os.open(tmp_path / "out", os.O_CREAT | os.O_RDWR)
+    path = tmp_path / "out"
     code = compiled(WORK + "work(2)\n")
-    _core.start(recorder="coverage", fd=fd, flush_ms=0)
-    try:
+    with path.open("wb") as file, covering(fd=file.fileno(), flush_ms=0):
         exec(code, {})
-        assert not Image((tmp_path / "out").read_bytes()).tables["lines"] if os.fstat(fd).st_size else True
+        before = path.read_bytes()
+        assert before == b"" or Image(before).tables["lines"] == []
         _core.flush("coverage")
-        assert sorted(Covered((tmp_path / "out").read_bytes(), code.co_filename).lines) == [1, 2, 3, 4, 5, 6]
-        size = os.fstat(fd).st_size
-        copy = Covered(_core.snapshot("coverage"), code.co_filename)
-        assert sorted(copy.lines) == [1, 2, 3, 4, 5, 6]
-        assert os.fstat(fd).st_size == size
-    finally:
+        size = path.stat().st_size
+        for data in (path.read_bytes(), _core.snapshot("coverage")):
+            assert sorted(Covered(data, code.co_filename).lines) == [1, 2, 3, 4, 5, 6]
+        assert path.stat().st_size == size
         _core.stop("7", "coverage")
-        os.close(fd)
-    whole = Image((tmp_path / "out").read_bytes())
+    whole = Image(path.read_bytes())
     assert whole.problems == []
     assert whole.tables["processes"][0]["exit"] == "7"
     assert len(whole.tables["processes"]) == 1
@@ -113,14 +110,10 @@ def test_sources(tmp_path, monkeypatch):
     (tmp_path / "here.py").write_text(text)
     monkeypatch.chdir(tmp_path)
     os.utime("here.py", ns=(10**18, 10**18 + 123))
-    _core.start(recorder="coverage")
-    try:
-        exec(compile(text, "./here.py", "exec"), {})
-        exec(compile(text, "<made>", "exec"), {})
-        exec(compile(text, "/nowhere/archive.zip/gone.py", "exec"), {})
+    with covering():
+        for name in ("./here.py", "<made>", "/nowhere/archive.zip/gone.py"):
+            exec(compile(text, name, "exec"), {})
         monkeypatch.chdir("/")
-    finally:
-        _core.stop(recorder="coverage")
     image = Image(_core.snapshot("coverage"))
     rows = {row["file"]: row for row in image.tables["sources"]}
     here = rows["./here.py"]
@@ -132,13 +125,9 @@ def test_sources(tmp_path, monkeypatch):
 
 
 def test_where_and_hide(tmp_path):
-    from seismo.expression import parse
-
     code = compiled(WORK + "work(2)\n")
-    where = _core.Filter(parse(f'not file("{code.co_filename}")').program)
-    assert not cover(code, where=where).lines
-    where = _core.Filter(parse(f'file("{code.co_filename}")').program)
-    found = cover(code, where=where)
+    assert not cover(code, where=filter_of(f'not file("{code.co_filename}")')).lines
+    found = cover(code, where=filter_of(f'file("{code.co_filename}")'))
     assert len(found.lines) == 6
     assert len(found.image.functions()) == 2
     hidden = compiled(WORK + "work(2)\n")
@@ -227,15 +216,13 @@ def test_a_tool_id_of_its_own_and_nothing_left_behind():
     before = [sys.monitoring.get_tool(i) for i in range(6)]
     sys.monitoring.use_tool_id(5, "somebody")
     try:
-        _core.start(recorder="coverage")
-        assert sys.monitoring.get_tool(4) == "seismo cover"
-        assert _core.status("coverage")["tool_id"] == 4
-        code = compiled(WORK)
-        names: dict = {}
-        exec(code, names)
-        names["work"](3)
-        assert sys.monitoring.get_local_events(4, names["work"].__code__)
-        _core.stop(recorder="coverage")
+        with covering():
+            assert sys.monitoring.get_tool(4) == "seismo cover"
+            assert _core.status("coverage")["tool_id"] == 4
+            names: dict = {}
+            exec(compiled(WORK), names)
+            names["work"](3)
+            assert sys.monitoring.get_local_events(4, names["work"].__code__)
         assert sys.monitoring.get_events(5) == 0
         sys.monitoring.use_tool_id(4, "another")
         assert sys.monitoring.get_local_events(4, names["work"].__code__) == 0
@@ -284,8 +271,6 @@ def test_the_hook_is_stolen():
 @pytest.mark.parametrize("first", ["cover", "profile"])
 def test_beside_a_profile(first):
     """Each records as if it were alone, whichever begins and whichever ends first."""
-    from recorded import image
-
     code = compiled(WORK + "work(10)\nwork(20)\n")
     recorders = {"cover": "coverage", "profile": "calltree"}
     order = [first, "profile" if first == "cover" else "cover"]
@@ -355,8 +340,7 @@ def test_code_objects_die(tmp_path):
     import gc
 
     text = "def f_{0}(x):\n    if x:\n        return {0}\n    return lambda: {0}\nf_{0}({1})\n"
-    _core.start(recorder="coverage", branch=True)
-    try:
+    with covering(branch=True):
         codes = _core.status("coverage")["codes"]
         for i in range(300):
             exec(compile(text.format(i, i % 2), "/nowhere/dying.py", "exec"), {})
@@ -365,8 +349,6 @@ def test_code_objects_die(tmp_path):
         gc.collect()
         assert _core.check()
         assert _core.status("coverage")["codes"] < codes + 20
-    finally:
-        _core.stop(recorder="coverage")
     found = Covered(_core.snapshot("coverage"), "/nowhere/dying.py")
     assert sum(1 for name in found.by_function() if name.startswith("f_")) == 300
 

@@ -3,7 +3,7 @@
 import sys
 
 import pytest
-from recorded import image
+from recorded import filter_of, image
 from timing import SOURCES, Lines, start, tick
 
 import seismo
@@ -35,9 +35,7 @@ def numbers():
 
 
 def narrowed(source, only):
-    from seismo.expression import parse
-
-    start(source, where=_core.Filter(parse(only_expression(only)).program))
+    start(source, where=filter_of(only_expression(only)))
 
 
 def test_time_of_what_is_left_out_is_the_calling_lines(source):
@@ -83,9 +81,7 @@ def test_what_only_cannot_be(source):
 def test_both_only_and_where(source):
     text = only_expression([M], 'not function("helper")')
     assert text is not None
-    from seismo.expression import parse
-
-    start(source, where=_core.Filter(parse(text).program))
+    start(source, where=filter_of(text))
     wanted()
     _core.stop()
     assert {name for name, _ in Lines(image()).rows} >= {"wanted", "numbers"}

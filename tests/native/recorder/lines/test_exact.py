@@ -6,6 +6,7 @@ import types
 
 import pytest
 from recorded import Image
+from threads import in_threads
 from timing import SOURCES, Lines, recorded, tick
 
 from seismo import _core
@@ -255,22 +256,16 @@ def test_classes_and_modules(source):
 def test_threads(source):
     """Each thread has its own stack; a line that several are at is not recursion."""
 
-    def work(barrier):
+    barrier = threading.Barrier(4)
+
+    def work():
         barrier.wait()
         part()
 
     def part():
         tick(10)
 
-    def program():
-        barrier = threading.Barrier(4)
-        threads = [threading.Thread(target=work, args=(barrier,)) for _ in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-
-    lines = recorded(source, program)
+    lines = recorded(source, lambda: in_threads(*[work] * 4))
     assert lines.of("work") == {1: 4, 2: 4}
     assert lines.of("part") == {1: 4}
     threads = [row["name"] for row in lines.image.tables["threads"]]  # pytest-xdist may have one of its own among them

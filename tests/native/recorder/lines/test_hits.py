@@ -10,7 +10,7 @@ import pytest
 from lab import run
 from paths import TESTS
 from program import load
-from recorded import image
+from recorded import filter_of, image
 from timing import SOURCES, hits, start, traced
 
 from seismo import _core
@@ -77,16 +77,12 @@ def recorded_hits(source, program, **options):
 
 
 def test_as_settrace(source):
+    """Also in generated code."""
     found = recorded_hits(source, main)
     assert found.losses == {}
-    for file in FILES:
+    assert hits(found, "<string>")["f", 2] == 1000
+    for file in [*FILES, "<string>"]:
         assert hits(found, file) == traced(main, file)
-
-
-def test_as_settrace_in_generated_code(source):
-    expected = traced(main, "<string>")
-    assert expected["f", 2] == 1000
-    assert hits(recorded_hits(source, main), "<string>") == expected
 
 
 def compare_with_a_python_tool(source):
@@ -136,23 +132,17 @@ def test_as_monitoring_tells_a_python_tool(source):
 def test_narrowed_and_whole_are_the_same(source):
     whole = all_hits(recorded_hits(source, main))
     for wanted in ("numbers", "Base.*", "helper", "main.*", "main.*.<lambda?"):
-        where = seismo_filter(f'qualname("{wanted}")')
+        where = filter_of(f'qualname("{wanted}")')
         expected = {key: count for key, count in whole.items() if fnmatchcase(key[0], wanted)}
         got = all_hits(recorded_hits(source, main, where=where))
         assert got
         assert got == expected, wanted
 
 
-def seismo_filter(text):
-    from seismo.expression import parse
-
-    return _core.Filter(parse(text).program)
-
-
 def test_again_and_after_other_recordings(source):
     """What one recording switches off, the next has again."""
     whole = all_hits(recorded_hits(source, main))
-    recorded_hits(source, main, where=seismo_filter('qualname("numbers")'))
+    recorded_hits(source, main, where=filter_of('qualname("numbers")'))
     assert all_hits(recorded_hits(source, main)) == whole
     _core.start(calibrate=False, c_functions="none", running=False)
     main()

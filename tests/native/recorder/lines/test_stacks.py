@@ -6,7 +6,8 @@ import sys
 import threading
 
 import pytest
-from recorded import image
+from recorded import filter_of, image
+from threads import in_threads
 from timing import SOURCES, Lines, recorded, start, tick
 
 from seismo import _core
@@ -103,11 +104,7 @@ def test_generators_that_are_dropped(source):
             numbers().throw(KeyError)
         tick(3)
 
-    start(source)
-    program()
-    _core.stop()
-    assert _core.check()
-    lines = Lines(image())
+    lines = recorded(source, program)
     assert lines.of("numbers") == {1: 5, 2: 5}
     assert lines.own("numbers") == {1: 5}
     assert lines.own("guarded") == {4: 35}
@@ -147,10 +144,8 @@ def test_a_narrow_recording_meets_frames_that_run(source):
     thread = threading.Thread(target=worker)
     thread.start()
     go.wait()
-    from seismo.expression import parse
-
     try:
-        start(source, where=_core.Filter(parse('qualname("*worker")').program))
+        start(source, where=filter_of('qualname("*worker")'))
         while not any(name == "worker" for name, _ in Lines(image()).rows):
             pass
     finally:
@@ -168,9 +163,7 @@ def test_threads_end_and_begin(source):
 
     def program():
         for n in range(5):
-            thread = threading.Thread(target=work, args=(n,))
-            thread.start()
-            thread.join()
+            in_threads(lambda n=n: work(n))
 
     lines = recorded(source, program)
     assert lines.of("work") == {1: 15, 2: 10}
@@ -180,7 +173,6 @@ def test_threads_end_and_begin(source):
 @pytest.mark.skipif(not hasattr(sys, "monitoring"), reason="3.11 reads the frame that a trace function is given")
 def test_frames_are_where_we_look_for_them(source):
     """Calls through functions that are left out find their caller by walking the interpreter's own frames."""
-    from seismo.expression import parse
 
     def wanted_outer():
         between(20)
@@ -195,7 +187,7 @@ def test_frames_are_where_we_look_for_them(source):
     def wanted_inner():
         tick(10)
 
-    start(source, where=_core.Filter(parse('qualname("*wanted*")').program))
+    start(source, where=filter_of('qualname("*wanted*")'))
     for _ in range(3):
         wanted_outer()
     _core.stop()

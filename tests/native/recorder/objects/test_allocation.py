@@ -49,15 +49,13 @@ assert image().types()["Thing"]["born"] == 5
 """
 
 
+@pytest.mark.parametrize("how", ["once", "forever"])
 @pytest.mark.parametrize(
-    ("options", "how"),
+    "options",
     [
-        ("{'span': calls_of('handle', 'numbers'), 'max_live': 1000}", "once"),
-        ("{'span': calls_of('handle', 'numbers'), 'max_live': 1000}", "forever"),
-        ("{'paths': True, 'c_functions': 'none'}", "once"),
-        ("{'paths': True, 'c_functions': 'none'}", "forever"),
-        ("{'objects': 'types'}", "once"),
-        ("{'objects': 'types'}", "forever"),
+        "{'span': calls_of('handle', 'numbers'), 'max_live': 1000}",
+        "{'paths': True, 'c_functions': 'none'}",
+        "{'objects': 'types'}",
     ],
 )
 def test_each_allocation_fails(options, how):

@@ -6,6 +6,7 @@ import weakref
 
 import pytest
 from births import TRASHCAN, needs_tracer, recorded
+from threads import in_threads
 
 from seismo import _core
 
@@ -108,17 +109,16 @@ def calls(*values, **named):
     ],
 )
 def test_each_line_has_the_births_and_deaths_of_its_objects(program, type_, expected):
-    with recorded() as block:
+    with recorded() as births:
         kept = program()
-    births = block.births
     assert lines_of(births, "tuples" if type_ == "tuple" else program.__name__, type_) == expected
     del kept
 
 
 def test_a_generator_is_made_where_its_function_begins():
-    with recorded() as block:
+    with recorded() as births:
         generators()
-    assert lines_of(block.births, "generators.<locals>.<genexpr>", "generator") == {0: (50, 50)}
+    assert lines_of(births, "generators.<locals>.<genexpr>", "generator") == {0: (50, 50)}
 
 
 def test_types_and_lines_say_the_same():
@@ -131,31 +131,27 @@ def test_types_and_lines_say_the_same():
                 kept.pop(0)
         return kept
 
-    with recorded() as block:
+    with recorded() as births:
         kept = churn()
-    births = block.births
-    thing, slotted = births.types()["Thing"], births.types()["Slotted"]
-    assert (thing["born"], thing["died"], thing["live"], thing["peak"]) == (500, 100, 400, 400)
-    assert (slotted["born"], slotted["died"], slotted["live"], slotted["peak"]) == (500, 500, 0, 1)
+    assert births.type("Thing", "born", "died", "live", "peak") == (500, 100, 400, 400)
+    assert births.type("Slotted", "born", "died", "live", "peak") == (500, 500, 0, 1)
     assert births.total("Thing", "born") == 500
     assert births.total("Thing", "live") == len(kept)
-    with recorded(objects="types") as block:
+    with recorded(objects="types") as births:
         del kept
         again = churn()
-    thing = block.births.types()["Thing"]
-    assert (thing["born"], thing["died"], thing["before"]) == (500, 100, 400)
-    assert block.births.tables["objects"] == []
+    assert births.type("Thing", "born", "died", "before") == (500, 100, 400)
+    assert births.tables["objects"] == []
     del again
 
 
 def test_what_was_there_before_is_told_apart():
     old = [Thing() for _ in range(50)]
-    with recorded() as block:
+    with recorded() as births:
         new = [Thing() for _ in range(20)]
         old.clear()
         new.pop()
-    thing = block.births.types()["Thing"]
-    assert (thing["born"], thing["died"], thing["before"]) == (20, 1, 50)
+    assert births.type("Thing", "born", "died", "before") == (20, 1, 50)
 
 
 def test_the_caller_s_line_has_what_a_c_function_makes():
@@ -165,10 +161,10 @@ def test_the_caller_s_line_has_what_a_c_function_makes():
         parts = text.split()
         return sorted(parts)
 
-    with recorded() as block:
+    with recorded() as births:
         kept = program()
-    assert lines_of(block.births, "program", "list") == {1: (1, 1), 2: (1, 0)}
-    assert lines_of(block.births, "program", "str") == {1: (4, 0)}
+    assert lines_of(births, "program", "list") == {1: (1, 1), 2: (1, 0)}
+    assert lines_of(births, "program", "str") == {1: (4, 0)}
     del kept
 
 
@@ -176,14 +172,14 @@ def test_arguments_are_the_caller_s():
     def program(thing):
         calls(thing, thing, key=thing)
 
-    with recorded() as block:
+    with recorded() as births:
         program(Thing())
-    assert lines_of(block.births, "program", "dict") == {1: (1, 1)}
+    assert lines_of(births, "program", "dict") == {1: (1, 1)}
 
 
 def test_sizes_are_those_of_empty_objects_and_items_are_added_at_death():
     word = "é" * 100
-    with recorded() as block:
+    with recorded() as births:
         kept = [Thing(), Slotted(), [], (Slotted(),), b"x" * sys.getrefcount(word), {}, 1.5 * len(word)]
         del kept[:]
         for _ in range(10):
@@ -192,26 +188,20 @@ def test_sizes_are_those_of_empty_objects_and_items_are_added_at_death():
             "ab".ljust(50)
             bytes(100)
             2 ** (len(word) + 200)
-    types = block.births.types()
-    assert types["Slotted"]["size"] == sys.getsizeof(Slotted())
-    assert types["list"]["size"] == sys.getsizeof([])
-    assert types["tuple"]["size"] == sys.getsizeof(())
-    assert types["str"]["size"] == sys.getsizeof("")
+    types = births.types()
+    for empty in (Slotted(), [], (), "", 1.5):
+        assert types[type(empty).__name__]["size"] == sys.getsizeof(empty)
     assert types["dict"]["size"] <= sys.getsizeof({})
-    assert types["float"]["size"] == sys.getsizeof(1.5)
-    assert block.births.total("tuple", "item_bytes") >= 10 * (sys.getsizeof((word,) * 7) - sys.getsizeof(()))
-    assert block.births.total("bytes", "item_bytes") >= 10 * 100
+    assert births.total("tuple", "item_bytes") >= 10 * (sys.getsizeof((word,) * 7) - sys.getsizeof(()))
+    assert births.total("bytes", "item_bytes") >= 10 * 100
     joined = sys.getsizeof(word * 3) - sys.getsizeof("")
     padded = sys.getsizeof("ab".ljust(50)) - sys.getsizeof("")
     assert types["str"]["item_bytes"] >= 10 * (joined + padded)
     assert types["int"]["item_bytes"] >= 10 * (sys.getsizeof(2**300) - sys.getsizeof(0))
-    flags = {name: row["flags"] for name, row in types.items()}
-    assert flags["list"] & 8
-    assert flags["dict"] & 8
-    assert not flags["tuple"] & 8
-    assert not flags["str"] & 8
-    assert flags["Thing"] & 1
-    assert flags["tuple"] & 4
+    outside = {name for name in ("list", "dict", "tuple", "str") if types[name]["flags"] & 8}
+    assert outside == {"list", "dict"}
+    assert types["Thing"]["flags"] & 1
+    assert types["tuple"]["flags"] & 4
 
 
 def test_generators_have_no_count_of_items():
@@ -219,12 +209,11 @@ def test_generators_have_no_count_of_items():
         while True:
             yield 1
 
-    with recorded() as block:
+    with recorded() as births:
         for _ in range(10):
             next(endless())
-    row = block.births.types()["generator"]
-    assert (row["born"], row["died"], row["item_bytes"]) == (10, 10, 0)
-    assert row["flags"] & 8
+    assert births.type("generator", "born", "died", "item_bytes") == (10, 10, 0)
+    assert births.type("generator", "flags")[0] & 8
 
 
 def test_names():
@@ -238,9 +227,9 @@ def test_names():
     named = type("Nämé", (), {})
     odd = type("Odd", (), {"__module__": 7})
     meta = type("Meta", (type,), {"__module__": "other"})
-    with recorded() as block:
+    with recorded() as births:
         kept = [local(), named(), odd(), meta("Made", (), {})(), threading.Lock()]
-    rows = {(row["module"], row["name"]) for row in block.births.tables["types"]}
+    rows = {(row["module"], row["name"]) for row in births.tables["types"]}
     here = __name__
     assert (here, "test_names.<locals>.local.<locals>.Inner.Nested") in rows
     assert (here, "Nämé") in rows
@@ -257,7 +246,7 @@ def test_classes_made_again_are_one_type_and_leave_no_memory():
 
         return Again()
 
-    with recorded() as block:
+    with recorded() as births:
         for _ in range(200):
             make()
         before = _core.status()["keys_bytes"]
@@ -265,9 +254,7 @@ def test_classes_made_again_are_one_type_and_leave_no_memory():
             make()
         after = _core.status()["keys_bytes"]
     assert after == before
-    rows = [row for row in block.births.tables["types"] if row["name"].endswith("Again")]
-    assert len(rows) == 1
-    assert rows[0]["born"] == 2200
+    assert births.type("Again", "born") == (2200,)
 
 
 def test_code_made_again_is_one_line_and_leaves_no_memory():
@@ -280,7 +267,7 @@ def test_code_made_again_is_one_line_and_leaves_no_memory():
         names.clear()  # no cycle
         return made
 
-    with recorded() as block:
+    with recorded() as births:
         for _ in range(200):
             make(object())
         before = _core.status()["keys_bytes"]
@@ -288,8 +275,8 @@ def test_code_made_again_is_one_line_and_leaves_no_memory():
             make(object())
         after = _core.status()["keys_bytes"]
     assert after - before < 8000  # bytes, of 1,000 codes: other threads of the process run new lines meanwhile
-    assert block.births.total("list", "born", "f") == 1200
-    assert {row["line"] for row in block.births.objects() if row["function"] == "f"} == {2}
+    assert births.total("list", "born", "f") == 1200
+    assert {row["line"] for row in births.objects() if row["function"] == "f"} == {2}
 
 
 def test_threads_count_exactly():
@@ -302,30 +289,23 @@ def test_threads_count_exactly():
         for _ in (Slotted() for _ in range(1000)):
             pass
 
-    with recorded(clock="monotonic") as block:
-        threads = [threading.Thread(target=work) for _ in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-    thing, slotted = block.births.types()["Thing"], block.births.types()["Slotted"]
-    assert (thing["born"], thing["died"]) == (12000, 12000)
-    assert (slotted["born"], slotted["died"]) == (4000, 4000)
-    assert block.births.total("Thing", "born") == 12000
+    with recorded(clock="monotonic") as births:
+        in_threads(*[work] * 4)
+    assert births.type("Thing", "born", "died") == (12000, 12000)
+    assert births.type("Slotted", "born", "died") == (4000, 4000)
+    assert births.total("Thing", "born") == 12000
 
 
 def test_an_object_dropped_by_another_thread_dies_where_it_was_made():
     def program(done):
         made = [Thing() for _ in range(100)]
-        thread = threading.Thread(target=made.clear)
-        thread.start()
-        thread.join()
+        in_threads(made.clear)
         done.append(made)
 
     done = []
-    with recorded() as block:
+    with recorded() as births:
         program(done)
-    assert lines_of(block.births, "program", "Thing") == {1: (100, 100)}
+    assert lines_of(births, "program", "Thing") == {1: (100, 100)}
 
 
 @pytest.mark.skipif(TRASHCAN, reason="this version does not tell of deaths that its trashcan puts off (gh-156371)")
@@ -335,9 +315,9 @@ def test_a_deep_structure_dies_whole():
         for _ in range(50_000):
             nested = [nested]
 
-    with recorded() as block:
+    with recorded() as births:
         program()
-    assert lines_of(block.births, "program", "list") == {3: (50_000, 50_000)}
+    assert lines_of(births, "program", "list") == {3: (50_000, 50_000)}
 
 
 def test_what_init_leaves_behind_dies_in_the_line_that_made_the_object():
@@ -353,11 +333,9 @@ def test_what_init_leaves_behind_dies_in_the_line_that_made_the_object():
         for _ in range(100):  # often enough for the call to be specialised
             Holder()
 
-    hidden = print
-    with recorded() as block:
+    with recorded() as births:
         program()
-    assert hidden is print
-    found = {row["type"].rpartition(".")[2]: (row["born"], row["died"]) for row in block.births.objects()}
+    found = {row["type"].rpartition(".")[2]: (row["born"], row["died"]) for row in births.objects()}
     assert found["Holder"] == found["Slotting"] == (100, 100)
 
 
@@ -368,11 +346,11 @@ def test_ages():
             Slotted()
         kept.clear()
 
-    with recorded() as block:
+    with recorded() as births:
         program()
-    ids = {row["type"]: row["id"] for row in block.births.objects() if row["function"].endswith("program")}
+    ids = {row["type"]: row["id"] for row in births.objects() if row["function"].endswith("program")}
     ages = {}
-    for row in block.births.tables["lifetimes"]:
+    for row in births.tables["lifetimes"]:
         ages.setdefault((row["object"], row["unit"]), {})[row["bucket"]] = row["count"]
     assert ages[ids["Slotted"], 0] == {0: 1000}
     old = ages[ids["Thing"], 0]  # 4^5 = 1,024
@@ -386,7 +364,7 @@ def test_code_that_is_made_where_hidden_code_was():
     """Code that dies takes with it what was known by its address: else the next one there had no births, or false."""
     source = "def made(value):\n    return [value]\n"
     at = {"/gone/hidden.py": set(), "/gone/shown.py": set()}
-    with recorded(hide="/gone/hidden.py") as block:
+    with recorded(hide="/gone/hidden.py") as births:
         for i in range(2_000):
             file = ("/gone/hidden.py", "/gone/shown.py")[i // 5 % 2]
             names = {}
@@ -396,4 +374,4 @@ def test_code_that_is_made_where_hidden_code_was():
                 names["made"](i)
             names.clear()  # no cycle is left: it dies now
     assert at["/gone/hidden.py"] & at["/gone/shown.py"]
-    assert block.births.total("list", "born", "made") == 10_000
+    assert births.total("list", "born", "made") == 10_000

@@ -1,7 +1,6 @@
 """How objects die: by reference count or by the collector, twice, unseen; types and code objects among them."""
 
 import gc
-import sys
 import threading
 import weakref
 
@@ -31,7 +30,7 @@ def cycle():
 
 @pytest.mark.parametrize("objects", ["lines", "types"])
 def test_cycles_die_by_the_collector_and_what_hangs_on_them_too(objects):
-    with recorded(objects=objects) as block:
+    with recorded(objects=objects) as births:
         kept = [cycle() for _ in range(30)]
         alone = [Node() for _ in range(20)]
         alone.clear()
@@ -39,33 +38,30 @@ def test_cycles_die_by_the_collector_and_what_hangs_on_them_too(objects):
         gc.collect()
         after = [Node() for _ in range(7)]
         after.clear()
-    types = block.births.types()
-    node, leaf = types["Node"], types["Leaf"]
-    assert (node["born"], node["died"], node["died_by_gc"]) == (87, 87, 60)
-    assert (leaf["born"], leaf["died"], leaf["died_by_gc"]) == (30, 30, 30)
-    assert bool(node["flags"] & 32) == (objects == "types")
+    assert births.type("Node", "born", "died", "died_by_gc") == (87, 87, 60)
+    assert births.type("Leaf", "born", "died", "died_by_gc") == (30, 30, 30)
+    assert bool(births.type("Node", "flags")[0] & 32) == (objects == "types")
     if objects == "lines":
-        assert block.births.total("Node", "died_by_gc", "cycle") == 60
-        assert sum(row["died_by_gc"] for row in block.births.objects()) == sum(
-            row["died_by_gc"] for row in types.values()
-        )
+        assert births.total("Node", "died_by_gc", "cycle") == 60
+        by_type = sum(row["died_by_gc"] for row in births.types().values())
+        assert sum(row["died_by_gc"] for row in births.objects()) == by_type
 
 
 @pytest.mark.parametrize("generation", [0, 1, 2])
 def test_every_collection_counts(generation):
-    with recorded() as block:
+    with recorded() as births:
         for _ in range(5):
             cycle()
             gc.collect(generation)
     if generation < 2:
         gc.collect()
-    assert block.births.total("Node", "died_by_gc") == 10
+    assert births.total("Node", "died_by_gc") == 10
 
 
 def test_collections_that_come_by_themselves():
     was = gc.get_threshold()
     gc.collect()
-    with recorded() as block:
+    with recorded() as births:
         gc.set_threshold(100, 5, 5)
         gc.enable()
         try:
@@ -75,8 +71,7 @@ def test_collections_that_come_by_themselves():
             gc.disable()
             gc.set_threshold(*was)
         gc.collect()
-    node = block.births.types()["Node"]
-    assert (node["born"], node["died"], node["died_by_gc"]) == (6000, 6000, 6000)
+    assert births.type("Node", "born", "died", "died_by_gc") == (6000, 6000, 6000)
 
 
 def test_what_a_finalizer_makes_and_drops_is_not_the_collector_s():
@@ -88,14 +83,12 @@ def test_what_a_finalizer_makes_and_drops_is_not_the_collector_s():
             for _ in range(10):
                 Leaf()
 
-    with recorded() as block:
+    with recorded() as births:
         for _ in range(4):
             Final()
         gc.collect()
-    leaf = block.births.types()["Leaf"]
-    assert (leaf["born"], leaf["died"], leaf["died_by_gc"]) == (40, 40, 0)
-    final = next(row for name, row in block.births.types().items() if name.endswith("Final"))
-    assert (final["died"], final["died_by_gc"], final["resurrected"]) == (4, 4, 0)
+    assert births.type("Leaf", "born", "died", "died_by_gc") == (40, 40, 0)
+    assert births.type("Final", "died", "died_by_gc", "resurrected") == (4, 4, 0)
 
 
 def test_what_another_thread_drops_meanwhile_is_not_the_collector_s():
@@ -114,15 +107,14 @@ def test_what_another_thread_drops_meanwhile_is_not_the_collector_s():
         made.clear()
         go_on.set()
 
-    with recorded() as block:
+    with recorded() as births:
         made = [Leaf() for _ in range(50)]
         thread = threading.Thread(target=drop, args=(made,))
         thread.start()
         Slow()
         gc.collect()
         thread.join()
-    leaf = block.births.types()["Leaf"]
-    assert (leaf["died"], leaf["died_by_gc"]) == (50, 0)
+    assert births.type("Leaf", "died", "died_by_gc") == (50, 0)
 
 
 def test_callbacks_of_weak_references_may_make_objects():
@@ -131,7 +123,7 @@ def test_callbacks_of_weak_references_may_make_objects():
     def gone(_):
         made.append(Leaf())
 
-    with recorded() as block:
+    with recorded() as births:
         references = []
         for _ in range(10):
             node = cycle()
@@ -139,8 +131,7 @@ def test_callbacks_of_weak_references_may_make_objects():
         del node
         gc.collect()
     assert len(made) == 10
-    leaf = block.births.types()["Leaf"]
-    assert (leaf["born"], leaf["live"], leaf["died_by_gc"]) == (20, 10, 10)
+    assert births.type("Leaf", "born", "live", "died_by_gc") == (20, 10, 10)
 
 
 def test_resurrected_once_and_for_ever():
@@ -154,13 +145,12 @@ def test_resurrected_once_and_for_ever():
                 self.lives -= 1
                 kept.append(self)
 
-    with recorded() as block:
+    with recorded() as births:
         for _ in range(5):
             Phoenix()
         kept.clear()
-    row = next(row for name, row in block.births.types().items() if name.endswith("Phoenix"))
     # the finalizer runs once for each (PEP 442), so the second death is the last
-    assert (row["born"], row["died"], row["live"], row["resurrected"]) == (5, 5, 0, 5)
+    assert births.type("Phoenix", "born", "died", "live", "resurrected") == (5, 5, 0, 5)
 
 
 def test_addresses_are_used_again():
@@ -168,15 +158,13 @@ def test_addresses_are_used_again():
         def __del__(self):
             pass
 
-    with recorded() as block:
+    with recorded() as births:
         for _ in range(100):
             Final()
         for _ in range(100):
             Leaf()
-    row = next(row for name, row in block.births.types().items() if name.endswith("Final"))
-    assert (row["born"], row["died"], row["resurrected"], row["unseen"]) == (100, 100, 0, 0)
-    leaf = block.births.types()["Leaf"]
-    assert (leaf["born"], leaf["died"], leaf["unseen"]) == (100, 100, 0)
+    assert births.type("Final", "born", "died", "resurrected", "unseen") == (100, 100, 0, 0)
+    assert births.type("Leaf", "born", "died", "unseen") == (100, 100, 0)
 
 
 def test_types_that_die_take_their_names_along_to_the_recording():
@@ -188,13 +176,13 @@ def test_types_that_die_take_their_names_along_to_the_recording():
             del made
             gc.collect(0)
 
-    with recorded() as block:
+    with recorded() as births:
         program()
         gc.collect()
-    made = {name: row for name, row in block.births.types().items() if name.startswith("Made")}
+    made = {name: row for name, row in births.types().items() if name.startswith("Made")}
     assert sorted(made) == [f"Made{number}" for number in range(5)]
     assert {(row["born"], row["died"]) for row in made.values()} == {(30, 30)}
-    assert block.births.types()["type"]["died"] == 50
+    assert births.types()["type"]["died"] == 50
 
 
 def test_nothing_is_born_in_an_empty_recording():
@@ -215,16 +203,14 @@ def test_only_so_many_are_kept_track_of():
         del kept[::2]
         return kept
 
-    with recorded(max_live=2000) as block:
+    with recorded(max_live=2000) as births:
         kept = program()
         status = _core.status()
     assert status["live_bytes"] <= 40 * 2100 + 64 * 48 * 16
     assert status["sampling"] >= 8
-    types = block.births.types()
-    assert (types["Leaf"]["born"], types["Leaf"]["died"], types["Leaf"]["live"]) == (20_000, 10_000, 10_000)
-    assert (types["Node"]["born"], types["Node"]["died"]) == (20_000, 20_000)
-    assert types["Leaf"]["before"] == 0
-    rows = [row for row in block.births.objects() if row["type"] == "Leaf"]
+    assert births.type("Leaf", "born", "died", "live", "before") == (20_000, 10_000, 10_000, 0)
+    assert births.type("Node", "born", "died") == (20_000, 20_000)
+    rows = [row for row in births.objects() if row["type"] == "Leaf"]
     assert [row["flags"] & 1 for row in rows] == [1]
     assert rows[0]["born"] == 20_000
     # one object in k is followed: what is estimated has a standard deviation of sqrt(n * (k - 1)) at most
@@ -244,11 +230,11 @@ def test_sampling_is_not_drawn_to_either_kind():
     live = {"Leaf": 0, "Node": 0}
     weights = 0
     for _ in range(20):
-        with recorded(max_live=500) as block:
+        with recorded(max_live=500) as births:
             kept = program()
             weights += _core.status()["sampling"]
         for name in live:
-            live[name] += block.births.total(name, "live")
+            live[name] += births.total(name, "live")
         del kept
     spread = 6 * (20 * 1500 * (weights / 20 - 1)) ** 0.5
     assert abs(live["Leaf"] - 20 * 1500) < spread
@@ -257,16 +243,12 @@ def test_sampling_is_not_drawn_to_either_kind():
 
 def test_the_table_takes_at_most_forty_bytes_an_object():
     kept = []
-    _core.start(recorder="lifetimes", calibrate=False)
     worst = 0.0
-    try:
+    with recorded():
         for _ in range(60):
             for _ in range(2000):
                 kept.append([None])
             status = _core.status()
             if status["live"] > 10_000:
                 worst = max(worst, status["live_bytes"] / status["live"])
-    finally:
-        _core.stop()
     assert 16 < worst <= 40
-    assert sys.getrefcount(kept) > 0

@@ -41,7 +41,7 @@ def live_things(count):
 @pytest.mark.parametrize("objects", ["lines", "types"])
 def test_another_tool_joins_and_leaves(objects):
     heard = []
-    with recorded(objects=objects) as block:
+    with recorded(objects=objects) as births:
         alone = in_the_slot()
         kept = live_things(10)
         with set_ref_tracer(heard.extend):
@@ -52,22 +52,20 @@ def test_another_tool_joins_and_leaves(objects):
         kept += live_things(40)
         del kept[:5]
     assert sum(row[1] for row in heard if row[0] is Thing and row[3] == "create") == 20
-    thing = block.births.types()["Thing"]
-    assert (thing["born"], thing["died"], thing["live"]) == (70, 10, 60)
+    assert births.type("Thing", "born", "died", "live") == (70, 10, 60)
 
 
 def test_it_joins_another_tool_and_leaves_first():
     heard = []
     with set_ref_tracer(heard.extend) as tracer:
         shared = in_the_slot()
-        with recorded() as block:
+        with recorded() as births:
             assert in_the_slot() == shared
             kept = live_things(30)
         assert in_the_slot() == shared
         kept.clear()
         assert tracer.status()["tools"] == 1
-    thing = block.births.types()["Thing"]
-    assert (thing["born"], thing["died"]) == (30, 0)
+    assert births.type("Thing", "born", "died") == (30, 0)
     assert sum(row[1] for row in heard if row[0] is Thing) == 60
 
 
@@ -84,7 +82,7 @@ def test_the_other_tool_stays_longer():
 
 def test_what_dies_while_blind_is_found_when_its_address_is_used_again():
     """Classes that died meanwhile are not taken for the new ones at their addresses."""
-    with recorded() as block:
+    with recorded() as births:
         old = type("Old", (), {"__slots__": ()})
         kept = [old() for _ in range(100)]
         tracemalloc.start()
@@ -97,7 +95,7 @@ def test_what_dies_while_blind_is_found_when_its_address_is_used_again():
         for _ in range(20):
             kept += [kind() for kind in new]
         kept.clear()
-    types = block.births.types()
+    types = births.types()
     for n in range(20):
         row = types[f"New{n}"]
         assert (row["born"], row["died"]) == (20, 20)
@@ -135,33 +133,18 @@ print(types.get("complex"), types["Thing"]["born"] == types["Thing"]["died"] == 
 
 
 def test_ages_in_time_are_known_across_idle_stretches():
-    with recorded() as block:
+    with recorded() as births:
         kept = live_things(64)
         time.sleep(0.3)
         kept.clear()
-    row = next(row for row in block.births.objects() if row["type"] == "Thing")
+    row = next(row for row in births.objects() if row["type"] == "Thing")
     ages = {
         age["bucket"]: age["count"]
-        for age in block.births.tables["lifetimes"]
+        for age in births.tables["lifetimes"]
         if age["object"] == row["id"] and age["unit"] == 1
     }
     assert sum(ages.values()) == 64
     assert min(ages) >= 14  # 4^13 ns is 67 ms, 4^14 is 268 ms: the sleep, however late its beginning was known
-
-
-def test_the_slot_is_heard_while_the_program_ends():
-    program = """
-import atexit
-kept = [Thing() for _ in range(10)]
-def last():
-    kept.clear()
-    _core.stop()
-    print(image().types()["Thing"]["died"])
-atexit.register(last)
-start()
-kept += [Thing() for _ in range(10)]
-"""
-    assert run(program) == "10\n"
 
 
 @pytest.fixture(scope="module")
@@ -171,7 +154,7 @@ def foreign(tmp_path_factory):
 
 
 def test_a_foreign_tracer_that_has_it_in_its_chain(foreign):
-    with recorded() as block:
+    with recorded() as births:
         foreign.foreign_install(1)
         _core.status()
         kept = live_things(10)
@@ -184,8 +167,7 @@ def test_a_foreign_tracer_that_has_it_in_its_chain(foreign):
         _core.status()
         kept += live_things(10)
         kept.clear()
-    thing = block.births.types()["Thing"]
-    assert (thing["born"], thing["died"]) == (40, 40)
+    assert births.type("Thing", "born", "died") == (40, 40)
 
 
 def test_a_foreign_tracer_that_still_calls_it_after_its_end(foreign):
@@ -195,9 +177,9 @@ def test_a_foreign_tracer_that_still_calls_it_after_its_end(foreign):
     kept = live_things(100)
     kept.clear()
     foreign.foreign_uninstall(0)
-    with recorded() as block:
+    with recorded() as births:
         kept += live_things(5)
-    assert block.births.types()["Thing"]["born"] == 5
+    assert births.types()["Thing"]["born"] == 5
 
 
 def test_threads_and_tools_that_come_and_go():
@@ -211,7 +193,7 @@ def test_threads_and_tools_that_come_and_go():
         counts.append(count)
 
     counts = []
-    with recorded() as block:
+    with recorded() as births:
         threads = [threading.Thread(target=work, args=(counts,)) for _ in range(3)]
         for thread in threads:
             thread.start()
@@ -225,6 +207,6 @@ def test_threads_and_tools_that_come_and_go():
         stop.set()
         for thread in threads:
             thread.join()
-    thing = block.births.types()["Thing"]
+    thing = births.types()["Thing"]
     assert thing["born"] >= sum(counts)
     assert thing["born"] == thing["died"]

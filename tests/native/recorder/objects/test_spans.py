@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import sys
 import threading
+from functools import partial
 
 import pytest
 from births import Births, Other, Thing, calls_of, needs_tracer, recorded, run, start
+from threads import in_threads
 
 from seismo import _core
 
@@ -36,41 +38,37 @@ def born_of(births, type_):
 
 
 def test_each_call_is_a_span():
-    with recorded(span=calls_of("handle")) as block:
+    with recorded(span=calls_of("handle")) as births:
         handle(2, 3)
         handle(0, 1)
         Thing()
         handle(5)
-    spans = block.births.spans()
-    assert [(row["first"], row["calls"], row["function"]) for row in spans] == [
-        (0, 1, "handle"),
-        (1, 1, "handle"),
-        (2, 1, "handle"),
-    ]
-    assert block.births.survivors("Thing", "Other") == {(0, "Thing"): 2, (2, "Thing"): 5}
-    assert born_of(block.births, "Thing") == (7, 0, 7)
-    assert born_of(block.births, "Other") == (4, 4, 0)
-    assert block.births.total("Thing", "born") == 8
+    spans = births.spans()
+    assert [(row["first"], row["calls"], row["function"]) for row in spans] == [(i, 1, "handle") for i in range(3)]
+    assert births.survivors("Thing", "Other") == {(0, "Thing"): 2, (2, "Thing"): 5}
+    assert born_of(births, "Thing") == (7, 0, 7)
+    assert born_of(births, "Other") == (4, 4, 0)
+    assert births.total("Thing", "born") == 8
     for row in spans:
         assert row["born"] - row["died"] == row["live"]
         assert 0 < row["start_ns"] <= row["end_ns"]
 
 
 def test_what_dies_later_is_no_survivor():
-    with recorded(span=calls_of("handle")) as block:
+    with recorded(span=calls_of("handle")) as births:
         handle(3)
         handle(2)
         del kept[1:4]
-    assert block.births.survivors("Thing") == {(0, "Thing"): 1, (1, "Thing"): 1}
-    assert born_of(block.births, "Thing") == (5, 0, 2)
+    assert births.survivors("Thing") == {(0, "Thing"): 1, (1, "Thing"): 1}
+    assert born_of(births, "Thing") == (5, 0, 2)
 
 
 def test_other_functions_are_none():
-    with recorded(span=calls_of("no_such")) as block:
+    with recorded(span=calls_of("no_such")) as births:
         handle(2)
-    assert block.births.spans() == []
-    assert born_of(block.births, "Thing") == (0, 0, 0)
-    assert block.births.total("Thing", "born") == 2
+    assert births.spans() == []
+    assert born_of(births, "Thing") == (0, 0, 0)
+    assert births.total("Thing", "born") == 2
 
 
 def recurse(depth):
@@ -82,11 +80,11 @@ def recurse(depth):
 
 @pytest.mark.parametrize("depth", [0, 1, 700])
 def test_recursion_is_one_span(depth):
-    with recorded(span=calls_of("recurse")) as block:
+    with recorded(span=calls_of("recurse")) as births:
         recurse(depth)
         recurse(0)
-    assert [row["calls"] for row in block.births.spans()] == [1, 1]
-    assert block.births.survivors("Thing") == {(0, "Thing"): depth + 1, (1, "Thing"): 1}
+    assert [row["calls"] for row in births.spans()] == [1, 1]
+    assert births.survivors("Thing") == {(0, "Thing"): depth + 1, (1, "Thing"): 1}
 
 
 def outer():
@@ -96,11 +94,11 @@ def outer():
 
 
 def test_chosen_functions_inside_a_span_belong_to_it():
-    with recorded(span=calls_of("handle", "outer")) as block:
+    with recorded(span=calls_of("handle", "outer")) as births:
         outer()
         handle(1)
-    assert [row["function"] for row in block.births.spans()] == ["outer", "handle"]
-    assert block.births.survivors("Thing") == {(0, "Thing"): 3, (1, "Thing"): 1}
+    assert [row["function"] for row in births.spans()] == ["outer", "handle"]
+    assert births.survivors("Thing") == {(0, "Thing"): 3, (1, "Thing"): 1}
 
 
 def fails(depth):
@@ -111,14 +109,14 @@ def fails(depth):
 
 
 def test_an_exception_ends_a_span():
-    with recorded(span=calls_of("fails")) as block:
+    with recorded(span=calls_of("fails")) as births:
         for depth in (0, 3):
             with pytest.raises(ValueError, match="0"):
                 fails(depth)
             kept.append(Thing())
-    assert block.births.survivors("Thing") == {(0, "Thing"): 1, (1, "Thing"): 4}
-    assert block.births.total("Thing", "born") == 7
-    assert all(row["end_ns"] > 0 for row in block.births.spans())
+    assert births.survivors("Thing") == {(0, "Thing"): 1, (1, "Thing"): 4}
+    assert births.total("Thing", "born") == 7
+    assert all(row["end_ns"] > 0 for row in births.spans())
 
 
 def numbers(count):
@@ -128,18 +126,18 @@ def numbers(count):
 
 
 def test_a_generator_is_in_its_span_while_it_runs():
-    with recorded(span=calls_of("numbers")) as block:
+    with recorded(span=calls_of("numbers")) as births:
         for _ in numbers(3):
             kept.append(Thing())
-    assert block.births.survivors("Thing") == {(0, "Thing"): 3}
-    assert block.births.total("Thing", "born") == 6
+    assert births.survivors("Thing") == {(0, "Thing"): 3}
+    assert births.total("Thing", "born") == 6
 
 
 def test_generators_that_take_turns():
-    with recorded(span=calls_of("numbers")) as block:
+    with recorded(span=calls_of("numbers")) as births:
         for _ in zip(numbers(2), numbers(3), strict=False):
             pass
-    assert block.births.survivors("Thing") == {(0, "Thing"): 2, (1, "Thing"): 2}
+    assert births.survivors("Thing") == {(0, "Thing"): 2, (1, "Thing"): 2}
 
 
 def stubborn():
@@ -155,7 +153,7 @@ def stubborn():
 
 
 def test_throw_goes_on_with_the_span_and_close_ends_it():
-    with recorded(span=calls_of("stubborn")) as block:
+    with recorded(span=calls_of("stubborn")) as births:
         generator = stubborn()
         next(generator)
         kept.append(Thing())
@@ -163,18 +161,18 @@ def test_throw_goes_on_with_the_span_and_close_ends_it():
         kept.append(Thing())
         generator.close()
         kept.append(Thing())
-    (span,) = block.births.spans()
-    assert block.births.survivors("Thing") == {(0, "Thing"): 3}
+    (span,) = births.spans()
+    assert births.survivors("Thing") == {(0, "Thing"): 3}
     assert span["end_ns"] > 0
 
 
 def test_generators_that_are_dropped_where_they_wait():
     """Nobody tells of their end in some versions; the next one may have the same frame."""
-    with recorded(span=calls_of("numbers")) as block:
+    with recorded(span=calls_of("numbers")) as births:
         for _ in range(20):
             next(numbers(5))
-    assert sum(row["calls"] for row in block.births.spans()) == 20
-    assert block.births.survivors("Thing") == {(number, "Thing"): 1 for number in range(20)}
+    assert sum(row["calls"] for row in births.spans()) == 20
+    assert births.survivors("Thing") == {(number, "Thing"): 1 for number in range(20)}
 
 
 class Wait:
@@ -198,14 +196,13 @@ def step(coroutine):
 
 
 def test_tasks_interleave_on_a_thread():
-    with recorded(span=calls_of("serve")) as block:
+    with recorded(span=calls_of("serve")) as births:
         tasks = [serve(count) for count in range(1, 30)]
         while tasks:
             tasks = [task for task in tasks if step(task)]
             kept.append(Thing())
-    assert block.births.survivors("Thing") == {(number, "Thing"): number + 1 for number in range(29)}
-    born, died, alive = born_of(block.births, "Other")
-    assert (born, died, alive) == (sum(range(1, 30)), sum(range(1, 30)), 0)
+    assert births.survivors("Thing") == {(number, "Thing"): number + 1 for number in range(29)}
+    assert born_of(births, "Other") == (sum(range(1, 30)), sum(range(1, 30)), 0)
 
 
 async def inner(count):
@@ -220,12 +217,12 @@ async def outer_task(count):
 
 
 def test_an_awaited_coroutine_belongs_to_who_awaits_it():
-    with recorded(span=calls_of("inner", "outer_task")) as block:
+    with recorded(span=calls_of("inner", "outer_task")) as births:
         tasks = [outer_task(count) for count in (3, 2)]
         while tasks:
             tasks = [task for task in tasks if step(task)]
-    assert [row["function"] for row in block.births.spans()] == ["outer_task", "outer_task"]
-    assert block.births.survivors("Thing") == {(0, "Thing"): 4, (1, "Thing"): 3}
+    assert [row["function"] for row in births.spans()] == ["outer_task", "outer_task"]
+    assert births.survivors("Thing") == {(0, "Thing"): 4, (1, "Thing"): 3}
 
 
 def test_what_dies_while_its_call_is_suspended_died_inside():
@@ -234,12 +231,12 @@ def test_what_dies_while_its_call_is_suspended_died_inside():
         await Wait()
         kept.append(Thing())
 
-    with recorded(span=calls_of("*holds")) as block:
+    with recorded(span=calls_of("*holds")) as births:
         task = holds()
         step(task)
         kept.clear()
         step(task)
-    assert born_of(block.births, "Thing") == (2, 1, 1)
+    assert born_of(births, "Thing") == (2, 1, 1)
 
 
 def test_threads_have_spans_of_their_own():
@@ -248,33 +245,26 @@ def test_threads_have_spans_of_their_own():
         for _ in range(count):
             handle(1, 1)
 
-    ready = threading.Barrier(4)
-    with recorded(span=calls_of("handle")) as block:
-        threads = [threading.Thread(target=work, args=(count,)) for count in (5, 10, 15)]
-        for thread in threads:
-            thread.start()
-        ready.wait(timeout=30)
-        for thread in threads:
-            thread.join()
-    spans = block.births.spans()
+    ready = threading.Barrier(3)
+    with recorded(span=calls_of("handle")) as births:
+        in_threads(*(partial(work, count) for count in (5, 10, 15)))
+    spans = births.spans()
     assert sum(row["calls"] for row in spans) == 30
-    assert block.births.survivors("Thing") == {(number, "Thing"): 1 for number in range(30)}
-    assert born_of(block.births, "Other") == (30, 30, 0)
+    assert births.survivors("Thing") == {(number, "Thing"): 1 for number in range(30)}
+    assert born_of(births, "Other") == (30, 30, 0)
 
 
 def test_a_generator_that_goes_on_on_another_thread():
     def go_on():
         next(generator)
 
-    with recorded(span=calls_of("numbers")) as block:
+    with recorded(span=calls_of("numbers")) as births:
         generator = numbers(3)
         next(generator)
-        thread = threading.Thread(target=go_on)
-        thread.start()
-        thread.join()
+        in_threads(go_on)
         kept.append(Thing())
         next(generator)
-    assert block.births.survivors("Thing") == {(0, "Thing"): 3}
+    assert births.survivors("Thing") == {(0, "Thing"): 3}
 
 
 def stops():
@@ -290,10 +280,10 @@ def test_a_call_that_still_runs_when_the_recording_stops():
     (span,) = births.spans()
     assert (span["calls"], span["end_ns"]) == (1, 0)
     assert births.survivors("Thing") == {(0, "Thing"): 1}
-    with recorded(span=calls_of("handle")) as block:  # what the last one was in is over
+    with recorded(span=calls_of("handle")) as births:  # what the last one was in is over
         kept.append(Thing())
         handle(1)
-    assert block.births.survivors("Thing") == {(0, "Thing"): 1}
+    assert births.survivors("Thing") == {(0, "Thing"): 1}
 
 
 def test_a_call_that_ran_when_the_recording_started_is_none():
@@ -316,29 +306,29 @@ def test_nothing_of_the_hook_is_in_a_span():
     exec("def long_one():\n    a = b = 0\n" + "    a += b\n" * 400, names)
     long_one = names["long_one"]
     assert len(long_one.__code__.co_code) > 2100
-    with recorded(span=calls_of("long_one")) as block:
+    with recorded(span=calls_of("long_one")) as births:
         for _ in range(10):
             long_one()
-    assert [(row["born"], row["died"], row["live"]) for row in block.births.spans()] == [(0, 0, 0)] * 10
+    assert [(row["born"], row["died"], row["live"]) for row in births.spans()] == [(0, 0, 0)] * 10
 
 
 def test_many_spans_share_rows():
     def empty():
         pass
 
-    with recorded(span=calls_of("handle", "*empty")) as block:
+    with recorded(span=calls_of("handle", "*empty")) as births:
         for number in range(10_000):
             if number % 1000 == 0:
                 handle(1, 1)
             else:
                 empty()
-    spans = block.births.spans()
+    spans = births.spans()
     assert 2048 < len(spans) <= 4096
     assert sum(row["calls"] for row in spans) == 10_000
     assert [row["first"] for row in spans] == list(range(0, 10_000, 4))
-    assert block.births.survivors("Thing") == {(number // 4, "Thing"): 1 for number in range(0, 10_000, 1000)}
-    assert born_of(block.births, "Other") == (10, 10, 0)
-    assert block.births.losses["spans-folded"] == 10_000
+    assert births.survivors("Thing") == {(number // 4, "Thing"): 1 for number in range(0, 10_000, 1000)}
+    assert born_of(births, "Other") == (10, 10, 0)
+    assert births.losses["spans-folded"] == 10_000
 
 
 def test_a_file_that_is_flushed_while_rows_are_put_together(tmp_path):
@@ -372,7 +362,7 @@ def test_more_calls_than_an_object_remembers():
         del kept[1]
 
     around = (1 << 18) - 1
-    with recorded(span=calls_of("handle", "*tiny", "*drops", "numbers")) as block:
+    with recorded(span=calls_of("handle", "*tiny", "*drops", "numbers")) as births:
         handle(1)
         handle(2)
         many(around - 2)
@@ -383,7 +373,6 @@ def test_more_calls_than_an_object_remembers():
         many(around - 1)
         tiny()
         next(running)
-    births = block.births
     spans = births.spans()
     calls = spans[0]["calls"]
     assert sum(row["calls"] for row in spans) == 2 * around + 2
@@ -409,14 +398,14 @@ def test_greenlets_do_no_harm():
         handle(2)
         first.switch()
 
-    with recorded(span=calls_of("*one", "handle")) as block:
+    with recorded(span=calls_of("*one", "handle")) as births:
         first, other = greenlet.greenlet(one), greenlet.greenlet(two)
         first.switch()
         handle(1)
-    spans = block.births.spans()
+    spans = births.spans()
     assert sorted(row["function"].rpartition(".")[2] for row in spans) == ["handle", "handle", "one"]
     assert all(row["end_ns"] > 0 for row in spans)
-    assert sum(block.births.survivors("Thing").values()) >= 4
+    assert sum(births.survivors("Thing").values()) >= 4
 
 
 def test_a_child_is_in_the_span_that_forked_it():
@@ -455,10 +444,10 @@ def test_spans_beside_hooks_and_call_paths():
     seen = []
     with (
         seismo.hooks.set_profile(lambda frame, event, arg: seen.append(event), where='call("*handle")'),
-        recorded(span=calls_of("handle"), paths=True) as block,
+        recorded(span=calls_of("handle"), paths=True) as births,
     ):
         handle(1)
         handle(2)
     assert seen
-    assert block.births.survivors("Thing") == {(0, "Thing"): 1, (1, "Thing"): 2}
+    assert births.survivors("Thing") == {(0, "Thing"): 1, (1, "Thing"): 2}
     assert sys.getprofile() is None

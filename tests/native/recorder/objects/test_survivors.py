@@ -112,8 +112,7 @@ def test_very_many_objects_are_counted_less_often(tmp_path):
 
 def test_a_process_that_is_killed(tmp_path):
     path = tmp_path / "r.seismo"
-    run(
-        """
+    run("""
 fd = os.open(sys.argv[1], os.O_CREAT | os.O_RDWR | os.O_CLOEXEC)
 kept = []
 def handle(number):
@@ -127,10 +126,7 @@ del kept[:3]
 _core.flush()
 handle(0)
 os.kill(os.getpid(), 9)
-""",
-        str(path),
-        status=-signal.SIGKILL,
-    )
+""", str(path), status=-signal.SIGKILL)  # fmt: skip
     births = load(path)
     assert births.survivors("Thing") == {
         **{(number, "Thing"): 1 for number in range(2, 30)},

@@ -11,7 +11,7 @@ import threading
 import types
 
 import pytest
-from covered import Covered, compiled, cover, traced
+from covered import Covered, compiled, cover, covering, traced
 
 from seismo import _core
 
@@ -50,11 +50,8 @@ def test_code_looks_as_the_compiler_made_it():
         return one.co_code, replaced.co_code, copy.copy(one) is one, list(dis.get_instructions(one))
 
     seen = []
-    _core.start(recorder="coverage", branch=True)
-    try:
+    with covering(branch=True):
         exec(code, {"seen": seen, "look": look})
-    finally:
-        _core.stop(recorder="coverage")
     assert seen == [(before[1][0], before[1][0], True, before[1][1])]
     assert [(one.co_code, list(dis.get_instructions(one))) for one in (code, code_of(code, "f"))] == before
     raw = code_of(code, "f")._co_code_adaptive  # the line that never ran had a probe
@@ -192,15 +189,10 @@ JUMPS = """
 def test_conditional_jumps_are_done_right():
     """Every kind of conditional jump, while one of its ways has not been taken: values, order, exceptions."""
 
-    def run(values, ends, covering):
+    def run(values, ends, branch):
         names = {"sys": sys, "values": values, "ends": ends}
-        if covering is not None:
-            _core.start(recorder="coverage", branch=covering)
-        try:
+        with covering(branch is not None, branch=branch):
             exec(compiled(JUMPS), names)
-        finally:
-            if covering is not None:
-                _core.stop(recorder="coverage")
         return names["log"]
 
     for values in ([True] * 3, [False] * 3, [None] * 2, [True, False, None, True, False]):
@@ -302,7 +294,7 @@ def test_a_tracer_beside_hears_what_it_hears_without_us():
         f(0)
     """
 
-    def run(code, covering, **options):
+    def run(code, covered, **options):
         events = []
 
         def trace(frame, event, arg):
@@ -314,16 +306,12 @@ def test_a_tracer_beside_hears_what_it_hears_without_us():
             sys.settrace(trace if on else None)
             sys._getframe(1).f_trace = trace if on else None
 
-        names = {"switch": switch}
-        if covering:
-            _core.start(recorder="coverage", **options)
-        try:
-            exec(code, names)
-            assert sys.gettrace() is None
-        finally:
-            sys.settrace(None)
-            if covering:
-                _core.stop(recorder="coverage")
+        with covering(covered, **options):
+            try:
+                exec(code, {"switch": switch})
+                assert sys.gettrace() is None
+            finally:
+                sys.settrace(None)
         return events
 
     code = compiled(program)
@@ -389,21 +377,16 @@ def test_another_coverage_tool_inside(tmp_path):
     )
     code = compile(path.read_text(), str(path), "exec")
 
-    def run(covering):
+    def run(covered):
         tool = coverage.Coverage(data_file=None, branch=True, include=[str(path)], config_file=False, messages=False)
         tool.set_option("run:core", "ctrace")
-        if covering:
-            _core.start(recorder="coverage", branch=True)
-        try:
+        with covering(covered, branch=True):
             exec(code, {"tool": tool})
-        finally:
-            if covering:
-                _core.stop(recorder="coverage")
         return sorted(tool.get_data().arcs(str(path)))
 
-    alone = run(covering=False)
+    alone = run(covered=False)
     assert (2, 3) in alone
-    assert run(covering=True) == alone
+    assert run(covered=True) == alone
     found = Covered(_core.snapshot("coverage"), code.co_filename)
     assert set(found.lines) == set(range(1, 15))
     assert {(2, 3), (2, 4)} <= set(found.arcs)
@@ -419,18 +402,11 @@ def test_our_own_hooks_beside():
     with seismo.profile() as session:
         found = cover(code)
     assert set(found.lines) == truth
-    nodes = {function.qualname: function for function in session.recording.functions}
-    assert "f" in nodes
-    _core.start(recorder="coverage", branch=True)
-    try:
-        tool = seismo.hooks.set_trace(lambda frame, event, arg: calls.append(event))
-        try:
+    assert "f" in session.recording.functions["qualname"]
+    with covering(branch=True):
+        with seismo.hooks.set_trace(lambda frame, event, arg: calls.append(event)):
             exec(code, {})
-        finally:
-            tool.remove()
         exec(code, {})
-    finally:
-        _core.stop(recorder="coverage")
     found = Covered(_core.snapshot("coverage"), code.co_filename)
     assert set(found.lines) == truth
     assert calls
@@ -453,16 +429,7 @@ def test_threads_that_nobody_announces():
         assert done.acquire(timeout=60)
 
     for options in ({}, {"counts": True}):
-        found = cover(
-            """
-            def g(n):
-                if n:
-                    x = 1
-                return n
-        """,
-            run,
-            **options,
-        )
+        found = cover("def g(n):\n    if n:\n        x = 1\n    return n\n", run, **options)
         assert set(found.lines) == {1, 2, 3, 4}
 
 
@@ -484,12 +451,8 @@ def test_a_context_reaches_what_runs():
             context("")
         outer()
     """)
-    names = {"context": _core.cover_context, "__name__": "program"}
-    _core.start(recorder="coverage")
-    try:
-        exec(code, names)
-    finally:
-        _core.stop(recorder="coverage")
+    with covering():
+        exec(code, {"context": _core.cover_context, "__name__": "program"})
     found = Covered(_core.snapshot("coverage"), code.co_filename)
     both = {2, 3, 4, 5, 9, 11, 12}
     assert found.contexts() == {"x": both | {10}, "y": both | {13}}
