@@ -26,6 +26,13 @@ typedef struct { /* ticks off the CPU; of these, ready to run and waiting for a 
     uint64_t all, ready, lock;
 } sm_off;
 
+/* Add to what others may read meanwhile. */
+static inline void sm_off_add(sm_off *to, const sm_off *off) {
+    SM_ADD(to->all, SM_READ(off->all));
+    SM_ADD(to->ready, SM_READ(off->ready));
+    SM_ADD(to->lock, SM_READ(off->lock));
+}
+
 typedef enum { SM_TIME_PAUSED, SM_TIME_SAMPLED, SM_TIME_EXACT } sm_time_state;
 
 /* SM_WAIT_STOP is a SM_WAIT_LOCK while the world is stopped, as for a collection. */

@@ -9,7 +9,7 @@
 #include "base/hash.h"
 #include "base/time.h"
 
-static uint64_t put_text(sm_output *output, const char *text) {
+uint64_t sm_output_text(sm_output *output, const char *text) {
     return text == NULL ? 0 : sm_writer_string(output->writer, text, strlen(text));
 }
 
@@ -26,7 +26,7 @@ static uint64_t put_shared(sm_output *output, const char *text) {
     shared_text *entry = sm_map_make(&output->texts, hash + (hash == 0), sizeof *entry, 64);
     if (entry != NULL && entry->number != 0 && strcmp(entry->text, text) == 0)
         return entry->number;
-    uint64_t number = put_text(output, text);
+    uint64_t number = sm_output_text(output, text);
     if (entry != NULL)
         *entry = (shared_text){entry->key, text, number};
     return number;
@@ -40,11 +40,11 @@ bool sm_output_open(sm_output *output, sm_writer *writer, bool whole, const sm_a
     output->whole = whole;
     if (about->meta != NULL)
         sm_writer_meta(writer, about->meta, strlen(about->meta));
-    output->host = put_text(output, about->host);
-    output->argv = put_text(output, about->argv);
-    output->interpreter = put_text(output, about->interpreter);
-    output->clock = put_text(output, about->clock);
-    output->source = put_text(output, about->source);
+    output->host = sm_output_text(output, about->host);
+    output->argv = sm_output_text(output, about->argv);
+    output->interpreter = sm_output_text(output, about->interpreter);
+    output->clock = sm_output_text(output, about->clock);
+    output->source = sm_output_text(output, about->source);
     return true;
 }
 
@@ -78,7 +78,7 @@ static void write_function(sm_output *output, const sm_function *function, sm_ou
     if (known->number == 0) {
         known->number = ++output->functions_count;
         known->module = put_shared(output, __atomic_load_n(&function->module, __ATOMIC_ACQUIRE));
-        known->qualname = put_text(output, function->qualname);
+        known->qualname = sm_output_text(output, function->qualname);
         known->file = put_shared(output, function->file);
     }
     known->flags = __atomic_load_n(&function->flags, __ATOMIC_RELAXED);
@@ -118,10 +118,10 @@ void sm_output_loss(sm_output *output, const char *kind, uint64_t count, int64_t
     output->noted = count == 0 ? output->noted & ~bit : output->noted | bit; /* 0 takes it back */
     int64_t row[SM_MAX_COLUMNS] = {0};
     row[SM_LOSSES_ID] = id;
-    row[SM_LOSSES_KIND] = (int64_t)put_text(output, kind);
+    row[SM_LOSSES_KIND] = (int64_t)sm_output_text(output, kind);
     row[SM_LOSSES_COUNT] = (int64_t)count;
     row[SM_LOSSES_THREAD] = thread;
-    row[SM_LOSSES_DETAIL] = (int64_t)put_text(output, detail);
+    row[SM_LOSSES_DETAIL] = (int64_t)sm_output_text(output, detail);
     sm_writer_row(output->writer, SM_LOSSES, row, NULL);
 }
 
@@ -147,11 +147,11 @@ void sm_output_process(sm_output *output, const sm_about *about) {
     row[SM_PROCESSES_INTERPRETER] = (int64_t)output->interpreter;
     row[SM_PROCESSES_START_NS] = about->start_ns;
     row[SM_PROCESSES_END_NS] = about->end_ns;
-    row[SM_PROCESSES_EXIT] = (int64_t)put_text(output, about->exit);
+    row[SM_PROCESSES_EXIT] = (int64_t)sm_output_text(output, about->exit);
     row[SM_PROCESSES_CLOCK] = (int64_t)output->clock;
-    row[SM_PROCESSES_WAITS] = (int64_t)put_text(output, about->waits);
+    row[SM_PROCESSES_WAITS] = (int64_t)sm_output_text(output, about->waits);
     row[SM_PROCESSES_SOURCE] = (int64_t)output->source;
-    row[SM_PROCESSES_BOOT] = (int64_t)put_text(output, about->boot_ns > 0 ? sm_boot_id() : "");
+    row[SM_PROCESSES_BOOT] = (int64_t)sm_output_text(output, about->boot_ns > 0 ? sm_boot_id() : "");
     row[SM_PROCESSES_BOOT_NS] = about->boot_ns;
     row[SM_PROCESSES_UNIX_BOUND_NS] = about->unix_bound_ns;
     row[SM_PROCESSES_TIME_BOUND_NS] = about->time_bound_ns;

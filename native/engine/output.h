@@ -47,6 +47,9 @@ typedef struct {
     const double *costs; /* real columns of the process row, by column number; NULL for zeros */
 } sm_about;
 
+/* Return the number of a text in an output, or 0 for NULL. */
+uint64_t sm_output_text(sm_output *output, const char *text);
+
 /* Open an output, and take the writer over, also on failure. Return false if out of memory. */
 bool sm_output_open(sm_output *output, sm_writer *writer, bool whole, const sm_about *about);
 void sm_output_close(sm_output *output); /* writes nothing; idempotent */

@@ -69,7 +69,7 @@ static void write_thread(sm_output *output, const sm_thread *thread, uint64_t no
     int64_t row[SM_MAX_COLUMNS] = {0};
     row[SM_THREADS_ID] = thread->id;
     row[SM_THREADS_NATIVE_ID] = (int64_t)thread->native_id;
-    row[SM_THREADS_NAME] = (int64_t)sm_writer_string(output->writer, name, strlen(name));
+    row[SM_THREADS_NAME] = (int64_t)sm_output_text(output, name);
     row[SM_THREADS_START_NS] = thread->start_ns;
     row[SM_THREADS_END_NS] = thread->end_ns && !thread->runs ? thread->end_ns : now_ns;
     row[SM_THREADS_CPU_NS] = thread->cpu_ns;

@@ -58,8 +58,8 @@ static void write_file(sm_output *output, uint32_t id, const char *name, const c
         is_name = snprintf(path, sizeof path, "%s", name) < LONGEST_PATH;
     int64_t row[SM_MAX_COLUMNS] = {0};
     row[SM_SOURCES_ID] = id;
-    row[SM_SOURCES_FILE] = (int64_t)sm_writer_string(output->writer, name, strlen(name));
-    row[SM_SOURCES_PATH] = is_name ? (int64_t)sm_writer_string(output->writer, path, strlen(path)) : 0;
+    row[SM_SOURCES_FILE] = (int64_t)sm_output_text(output, name);
+    row[SM_SOURCES_PATH] = is_name ? (int64_t)sm_output_text(output, path) : 0;
     row[SM_SOURCES_SIZE] = row[SM_SOURCES_CRC] = -1;
     /* Read only regular files, since a made-up name may be that of a pipe or a device. */
     int fd = is_name && path[0] == '/' ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) : -1;

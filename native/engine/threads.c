@@ -87,23 +87,14 @@ static bool walk(sm_thread *thread, bool entering, bool first) {
     const sm_thread_states *states = sm_main.pairs[0].recorder->threads;
     if (states == NULL)
         return true;
-    size_t count = 0, size = 0;
+    uint32_t count = 0, size = 0;
     sm_engine.walks++;
     sm_walked_frame *frames = NULL;
     PyFrameObject *frame = PyThreadState_GetFrame(PyThreadState_Get());
     if (entering && frame != NULL)
         Py_SETREF(frame, PyFrame_GetBack(frame));
     bool same = true, whole = true;
-    while (frame != NULL && count < MAX_WALK) {
-        if (count == size) {
-            size = size ? size * 2 : 64;
-            sm_walked_frame *more = sm_realloc(frames, size * sizeof *frames);
-            if (more == NULL) {
-                whole = false;
-                break;
-            }
-            frames = more;
-        }
+    while (frame != NULL && count < MAX_WALK && (whole = sm_grow(&frames, count, &size, sizeof *frames, 64))) {
         frames[count++] = (sm_walked_frame){PyFrame_GetCode(frame), PyFrame_GetGlobals(frame), sm_frame_behind(frame),
                                             PyFrame_GetLasti(frame)};
         Py_SETREF(frame, PyFrame_GetBack(frame));

@@ -290,7 +290,14 @@ bool sm_monitoring_each_running(void (*visit)(PyCodeObject *code, PyObject *glob
     return whole;
 }
 
+/* Until 3.14, freeing a tool id leaves its callbacks and events alive (gh-111963). */
 void sm_monitoring_free(int tool_id) {
+    (void)sm_monitoring_set(tool_id, 0);
+    PyErr_Clear();
+    for (int event = 0; event < MOST_EVENTS && sm_is_main_interpreter(); event++) {
+        if (registered[tool_id][event] != NULL && sm_monitoring_register(tool_id, 1l << event, NULL) < 0)
+            PyErr_Clear();
+    }
     (void)done(PyObject_CallMethod(monitoring_here(), "free_tool_id", "i", tool_id));
     PyErr_Clear();
 }

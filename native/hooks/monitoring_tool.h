@@ -37,5 +37,5 @@ int sm_monitoring_restart(void);
 /* Call a function for the code of each frame that runs on any thread, perhaps more than once. Return false if out of
  * memory for some of them. */
 bool sm_monitoring_each_running(void (*visit)(PyCodeObject *code, PyObject *globals));
-/* Free the tool id, whose events and callbacks the caller has removed. Clears exceptions. */
+/* Remove the tool's global events and its callbacks, and free its id. Clears exceptions. */
 void sm_monitoring_free(int tool_id);

@@ -380,10 +380,6 @@ void sm_reference_remove(sm_reference_tool *tool) {
     sm_exception_restore(kept);
 }
 
-void sm_reference_ask(void) {
-    sm_safepoint_ask();
-}
-
 sm_reference_tool *sm_reference_newest(int (*call)(sm_reference_tool *, PyObject *, sm_reference_event)) {
     sm_reference_tool *newest = NULL;
     for (uint32_t i = 0; i < slot.end; i++) {

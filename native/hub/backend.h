@@ -36,7 +36,7 @@ struct sm_hook_thread {
     PyThreadState *tstate; /* borrowed */
     PyFrameObject *frame;  /* the current event's, if the hook passes it; NULL means PyEval_GetFrame() */
     sm_hook_visit *visit;  /* the innermost visit; on the thread's own stack */
-    sm_hook_thread *next, *before;
+    sm_hook_thread *next, **link;
     sm_tool *stand_in[2];     /* set by seismo.hooks.setprofile and settrace (python_hook.c) */
     void *data[SM_HUB_TOOLS]; /* owned; see sm_hub_thread_data */
 };
@@ -48,7 +48,7 @@ typedef struct sm_hook_code {
     uint64_t wanted[SM_HOOK_KINDS]; /* filtered tools that want the kind here; SM_HOOK_OPCODE: any tools */
     uint32_t given;                 /* kinds last passed to want_in */
     PyCodeObject *code;             /* borrowed; the record dies with it */
-    struct sm_hook_code *next, *before;
+    struct sm_hook_code *next, **link;
 } sm_hook_code;
 
 typedef struct {

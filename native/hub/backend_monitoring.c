@@ -17,6 +17,10 @@
 #define CALLBACK(name)                                                                                                 \
     static PyObject *name(PyObject *Py_UNUSED(self), PyObject *const *args, size_t Py_UNUSED(nargs),                   \
                           PyObject *Py_UNUSED(names))
+#define ANSWER(name, answer)                                                                                           \
+    CALLBACK(name) {                                                                                                   \
+        return answer;                                                                                                 \
+    }
 
 /* The tool ids in the order of preference (source/monitoring/monitoring.c). */
 static const int order[6] = {5, 4, 3, 2, 0, 1};
@@ -81,12 +85,8 @@ SM_INLINE PyObject *enter(sm_hook_kind kind, PyObject *const *args, PyObject *ar
     return deliver(listeners, kind, args, arg, may_switch_off && sm_hub.everywhere[SM_HOOK_LINE] == 0);
 }
 
-CALLBACK(on_start) {
-    return enter(SM_HOOK_START, args, NULL, true);
-}
-CALLBACK(resumed) {
-    return enter(SM_HOOK_RESUME, args, NULL, true);
-}
+ANSWER(on_start, enter(SM_HOOK_START, args, NULL, true))
+ANSWER(resumed, enter(SM_HOOK_RESUME, args, NULL, true))
 #if SM_HAS_FIRED_EVENTS
 /* The hub may never meet compiled code at its start, which would guard its callbacks. So this callback checks itself.
  */
@@ -99,9 +99,7 @@ static PyObject *on_resume(PyObject *self, PyObject *const *args, size_t nargs, 
 #else
 #define on_resume resumed
 #endif
-CALLBACK(on_throw) {
-    return enter(SM_HOOK_THROW, args, args[2], false);
-}
+ANSWER(on_throw, enter(SM_HOOK_THROW, args, args[2], false))
 
 SM_INLINE PyObject *within(sm_hook_kind kind, PyObject *const *args, bool may_switch_off) {
     if (SM_UNLIKELY(!PyCode_Check(args[0])) || is_unwanted(kind, args[0]))
@@ -110,15 +108,11 @@ SM_INLINE PyObject *within(sm_hook_kind kind, PyObject *const *args, bool may_sw
     return deliver(sm_hub_listeners(kind, (PyCodeObject *)args[0]), kind, args, args[2], may_switch_off);
 }
 
-#define WITHIN(name, kind, may_switch_off)                                                                             \
-    CALLBACK(name) {                                                                                                   \
-        return within(kind, args, may_switch_off);                                                                     \
-    }
-WITHIN(on_return, SM_HOOK_RETURN, true)
-WITHIN(on_yield, SM_HOOK_YIELD, true)
-WITHIN(on_unwind, SM_HOOK_UNWIND, false)
-WITHIN(on_raise, SM_HOOK_RAISE, false)
-WITHIN(on_stop_iteration, SM_HOOK_STOP_ITERATION, true)
+ANSWER(on_return, within(SM_HOOK_RETURN, args, true))
+ANSWER(on_yield, within(SM_HOOK_YIELD, args, true))
+ANSWER(on_unwind, within(SM_HOOK_UNWIND, args, false))
+ANSWER(on_raise, within(SM_HOOK_RAISE, args, false))
+ANSWER(on_stop_iteration, within(SM_HOOK_STOP_ITERATION, args, true))
 
 CALLBACK(on_instruction) {
     if (SM_UNLIKELY(!PyCode_Check(args[0])) || is_unwanted(SM_HOOK_OPCODE, args[0]))
@@ -152,15 +146,9 @@ SM_INLINE PyObject *c_event(sm_hook_kind kind, PyObject *const *args) {
     return dispatch(listeners, &event);
 }
 
-CALLBACK(on_call) {
-    return c_event(SM_HOOK_C_CALL, args);
-}
-CALLBACK(on_c_return) {
-    return c_event(SM_HOOK_C_RETURN, args);
-}
-CALLBACK(on_c_raise) {
-    return c_event(SM_HOOK_C_RAISE, args);
-}
+ANSWER(on_call, c_event(SM_HOOK_C_CALL, args))
+ANSWER(on_c_return, c_event(SM_HOOK_C_RETURN, args))
+ANSWER(on_c_raise, c_event(SM_HOOK_C_RAISE, args))
 
 static PyObject *line(uint64_t listeners, PyCodeObject *code, int number) {
     sm_hook_event event = {SM_HOOK_LINE, code, NULL, NULL, number, -1, NULL};
@@ -250,16 +238,8 @@ static bool holds(void) {
 }
 
 static void stop(void) {
-    if (holds()) {
-        /* Until 3.14, freeing a tool id leaves its callbacks and events alive (gh-111963). */
-        (void)sm_monitoring_set(tool_id, 0);
-        PyErr_Clear();
-        for (size_t i = 0; i < EVENTS; i++) {
-            (void)sm_monitoring_register(tool_id, event_numbers[i], NULL);
-            PyErr_Clear();
-        }
+    if (holds())
         sm_monitoring_free(tool_id);
-    }
     tool_id = -1;
     events_set = 0;
 }

@@ -353,7 +353,7 @@ static int want(void) {
 }
 
 static bool holds(void) {
-    (void)sm_thread_slots_look();
+    (void)sm_thread_slots_review(NULL);
     return true;
 }
 

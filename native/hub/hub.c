@@ -68,12 +68,9 @@ static void thread_ended(PyObject *capsule) {
                 sm_hub_remove(tool);
         }
     }
+    *thread->link = thread->next;
     if (thread->next != NULL)
-        thread->next->before = thread->before;
-    if (thread->before != NULL)
-        thread->before->next = thread->next;
-    else
-        sm_hub.threads = thread->next;
+        thread->next->link = thread->link;
     if (sm_hook_this == thread)
         sm_hook_this = &sm_hook_no_thread;
     sm_free(thread);
@@ -105,8 +102,9 @@ static sm_hook_thread *new_thread(PyThreadState *tstate) {
     thread->tstate = tstate;
     thread->tools = tools_of(tstate);
     thread->next = sm_hub.threads;
+    thread->link = &sm_hub.threads;
     if (thread->next != NULL)
-        thread->next->before = thread;
+        thread->next->link = &thread->next;
     return sm_hub.threads = thread;
 }
 
@@ -171,12 +169,9 @@ PyObject *sm_hub_callable(const sm_hook_event *event) {
 static void code_died(sm_code_entry *entry) {
     sm_hook_code *known = entry->of[SM_CODE_HOOKS];
     entry->of[SM_CODE_HOOKS] = NULL;
+    *known->link = known->next;
     if (known->next != NULL)
-        known->next->before = known->before;
-    if (known->before != NULL)
-        known->before->next = known->next;
-    else
-        sm_hub.codes = known->next;
+        known->next->link = known->link;
     sm_free(known);
 }
 
@@ -215,8 +210,9 @@ static sm_hook_code *code_record(PyCodeObject *code) {
     }
     known->code = code;
     known->next = sm_hub.codes;
+    known->link = &sm_hub.codes;
     if (known->next != NULL)
-        known->next->before = known;
+        known->next->link = &known->next;
     __atomic_store_n(&entry->of[SM_CODE_HOOKS], known, __ATOMIC_RELEASE);
     return sm_hub.codes = known;
 }

@@ -2,11 +2,6 @@
 
 #include "compat/compat.h"
 #include "compat/exception.h"
-#include "compat/frame.h"
-
-int64_t sm_fact_depth(void) {
-    return sm_tstate_depth(PyThreadState_Get());
-}
 
 /* Return sys.modules[name].attribute, a new reference, or NULL without an exception. Imports nothing. */
 static PyObject *from_module(const char *name, const char *attribute) {

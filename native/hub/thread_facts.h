@@ -2,10 +2,6 @@
 #pragma once
 
 #include <Python.h>
-#include <stdint.h>
-
-/* Return the number of Python frames on the running thread's stack. */
-int64_t sm_fact_depth(void);
 
 /* Return the name that threading has for the thread, a new str, or NULL. */
 PyObject *sm_fact_thread_name(void);

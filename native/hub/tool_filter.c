@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "code/cfunction.h"
+#include "compat/frame.h"
 #include "hub/thread_facts.h"
 
 _Static_assert((int)SM_EVENT_KINDS == (int)SM_HOOK_KINDS && (int)SM_EVENT_THROW == (int)SM_HOOK_THROW &&
@@ -36,20 +37,17 @@ uint32_t sm_tool_filter_of_code(sm_tool_filter *choice, PyCodeObject *code, PyOb
 static bool fact_number(void *Py_UNUSED(context), sm_fact fact, int64_t *value) {
     if (fact != SM_FACT_DEPTH)
         return false;
-    *value = sm_fact_depth();
+    *value = sm_tstate_depth(PyThreadState_Get());
     return true;
 }
 
-const char *sm_tool_filter_text(PyObject **held, sm_fact fact) {
+const char *sm_tool_filter_text(void *context, sm_fact fact) {
+    PyObject **held = context;
     Py_XSETREF(*held, fact == SM_FACT_THREAD ? sm_fact_thread_name() : sm_fact_task_name());
     const char *text = *held ? PyUnicode_AsUTF8(*held) : "";
     if (text == NULL)
         PyErr_Clear();
     return text;
-}
-
-static const char *fact_text(void *context, sm_fact fact) {
-    return sm_tool_filter_text(context, fact);
 }
 
 bool sm_tool_filter_of_event(sm_tool_filter *choice, const sm_hook_event *event) {
@@ -64,7 +62,7 @@ bool sm_tool_filter_of_event(sm_tool_filter *choice, const sm_hook_event *event)
     PyObject *held = NULL;
     sm_thread_facts facts = {
         .number = fact_number,
-        .text = fact_text,
+        .text = sm_tool_filter_text,
         .context = &held,
         .kind = (sm_event_kind)event->kind,
         .function = function,

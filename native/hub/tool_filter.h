@@ -18,6 +18,6 @@ uint32_t sm_tool_filter_of_code(sm_tool_filter *choice, PyCodeObject *code, PyOb
 /* Return true if the event is wanted. Runs no Python code and preserves the current exception. */
 bool sm_tool_filter_of_event(sm_tool_filter *choice, const sm_hook_event *event);
 
-/* Return the name of the thread or task, "" if there is none, or NULL if it is no valid text. *held, owned, keeps it
- * alive until the next call. */
-const char *sm_tool_filter_text(PyObject **held, sm_fact fact);
+/* Return the name of the thread or task, "" if there is none, or NULL if it is no valid text. context: a PyObject *,
+ * owned, which keeps it alive until the next call. */
+const char *sm_tool_filter_text(void *context, sm_fact fact);

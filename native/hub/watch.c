@@ -13,8 +13,8 @@
 #include "base/alloc.h"
 #include "base/time.h"
 #include "code/cfunction.h"
+#include "compat/frame.h"
 #include "hooks/safepoint.h"
-#include "hub/thread_facts.h"
 #include "hub/tool_filter.h"
 
 typedef struct sm_watch_call {
@@ -192,7 +192,7 @@ static bool number_of(void *context, sm_fact fact, int64_t *value) {
     const question *q = context;
     switch (fact) {
     case SM_FACT_DEPTH:
-        *value = sm_fact_depth();
+        *value = sm_tstate_depth(PyThreadState_Get());
         return true;
     case SM_FACT_CALLS:
         *value = (int64_t)q->of->calls;

@@ -5,6 +5,7 @@
 #include <structmember.h>
 
 #include "hooks/reference_tracer.h"
+#include "hooks/safepoint.h"
 #include "hub/reference_batch.h"
 #include "module/containers.h"
 #include "module/module.h"
@@ -29,7 +30,7 @@ static int on_event(sm_reference_tool *tool, PyObject *object, sm_reference_even
     if (SM_UNLIKELY(event == SM_REFERENCE_REMOVED ? !tool->active : delivering_here))
         return 0;
     if (SM_UNLIKELY(sm_reference_batch_add(&tracer_of(tool)->batch, object, event)))
-        sm_reference_ask();
+        sm_safepoint_ask();
     return 0;
 }
 

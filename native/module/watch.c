@@ -64,12 +64,12 @@ static int hand_to_python(sm_watch *watch, const sm_match *match) {
     const sm_hook_event *event = match->event;
     PyObject *report = Py_NewRef(self->report); /* the action may remove the watch */
     PyObject *done;
-    SM_CORE_AWAY(done = PyObject_CallFunction(report, "iiiOOiLLKIKLNN", (int)match->moment, (int)match->kind,
-                                              (int)event->kind, frame, event->arg ? event->arg : Py_None, event->line,
-                                              (long long)match->duration_ns, (long long)match->own_ns,
-                                              (unsigned long long)match->call, (unsigned)match->nesting,
-                                              (unsigned long long)match->calls, (long long)sm_fact_depth(),
-                                              text_of(match->function->module), text_of(match->function->qualname)));
+    SM_CORE_AWAY(done = PyObject_CallFunction(
+                     report, "iiiOOiLLKIKLNN", (int)match->moment, (int)match->kind, (int)event->kind, frame,
+                     event->arg ? event->arg : Py_None, event->line, (long long)match->duration_ns,
+                     (long long)match->own_ns, (unsigned long long)match->call, (unsigned)match->nesting,
+                     (unsigned long long)match->calls, (long long)sm_tstate_depth(PyThreadState_Get()),
+                     text_of(match->function->module), text_of(match->function->qualname)));
     Py_DECREF(report);
     Py_XDECREF(done);
     return done == NULL && is_interrupt(watch) ? -1 : 0;

@@ -31,7 +31,7 @@ void sm_profile_threads_stop(void) {
 }
 
 unsigned sm_profile_threads_look(void) {
-    return sm_thread_slots_look();
+    return sm_thread_slots_review(NULL);
 }
 
 #else

@@ -14,7 +14,7 @@
  * - C code (cProfile, coverage) frees the guard, whose deallocator runs just before the fields are written. The slot is
  *   mended later, by a pending call or by the first event of a mender, a user of our own in the thread's *other* slot.
  *   On the main thread no Python call is lost; on another, C calls of the same line.
- * - sm_thread_slots_look() finds the rest.
+ * - sm_thread_slots_review() finds the rest.
  *
  * The guard of a thread that ended is freed too. That thread has no frame or is not running, so its slots are kept.
  *
@@ -178,11 +178,11 @@ static bool arrange(PyThreadState *tstate, sm_thread_slot slot) {
     return fresh;
 }
 
-static unsigned arrange_all(void) {
+unsigned sm_thread_slots_review(PyThreadState *tstate) {
     unsigned fresh = 0;
-    PyThreadState *tstate = PyInterpreterState_ThreadHead(PyInterpreterState_Main());
-    for (; tstate != NULL; tstate = PyThreadState_Next(tstate)) {
-        bool profile = arrange(tstate, SM_THREAD_SLOT_PROFILE), trace = arrange(tstate, SM_THREAD_SLOT_TRACE);
+    PyThreadState *at = tstate != NULL ? tstate : PyInterpreterState_ThreadHead(PyInterpreterState_Main());
+    for (; at != NULL; at = tstate != NULL ? NULL : PyThreadState_Next(at)) {
+        bool profile = arrange(at, SM_THREAD_SLOT_PROFILE), trace = arrange(at, SM_THREAD_SLOT_TRACE);
         fresh += profile || trace;
     }
     return fresh;
@@ -328,7 +328,7 @@ static int mend_all(void *Py_UNUSED(nothing)) {
     mend_pending = false;
     memset(torn, 0, sizeof torn);
     if (users != NULL && !sm_is_finalizing()) {
-        (void)arrange_all();
+        (void)sm_thread_slots_review(NULL);
         notify_alongside(false);
     }
     return 0;
@@ -420,7 +420,7 @@ int sm_thread_slots_join(sm_thread_slot_user *user) {
         sm_thread_slots_watch_methods(true);
     }
     link_user(user);
-    (void)arrange_all();
+    (void)sm_thread_slots_review(NULL);
     notify_alongside(false);
     return 0;
 }
@@ -434,17 +434,8 @@ void sm_thread_slots_leave(sm_thread_slot_user *user) {
         unlink_user(&profile_mender);
         sm_thread_slots_watch_methods(false);
     }
-    (void)arrange_all();
+    (void)sm_thread_slots_review(NULL);
     notify_alongside(false);
-}
-
-void sm_thread_slots_review(PyThreadState *tstate) {
-    if (tstate == NULL) {
-        (void)arrange_all();
-        return;
-    }
-    (void)arrange(tstate, SM_THREAD_SLOT_PROFILE);
-    (void)arrange(tstate, SM_THREAD_SLOT_TRACE);
 }
 
 void sm_thread_slots_lull(PyThreadState *tstate, const sm_thread_slot_user *user, bool asleep) {
@@ -455,10 +446,6 @@ void sm_thread_slots_lull(PyThreadState *tstate, const sm_thread_slot_user *user
             point(self);
         }
     }
-}
-
-unsigned sm_thread_slots_look(void) {
-    return arrange_all();
 }
 
 bool sm_thread_slots_foreign(PyThreadState *tstate, sm_thread_slot slot) {

@@ -36,15 +36,13 @@ int sm_thread_slots_join(sm_thread_slot_user *user);
 /* Remove the user, and return the slots to foreign tools. Preserves the current exception. */
 void sm_thread_slots_leave(sm_thread_slot_user *user);
 
-/* Call `wants` again for one thread, or for all if NULL. */
-void sm_thread_slots_review(PyThreadState *tstate);
+/* Call `wants` again for one thread, or for all if NULL, and check for threads made and slots set by C code. Return the
+ * number of threads that had no guard. */
+unsigned sm_thread_slots_review(PyThreadState *tstate);
 
 /* Stop calling a user on this thread, or call it again. Without another tool, the slot of a sleeping user costs
  * nothing. */
 void sm_thread_slots_lull(PyThreadState *tstate, const sm_thread_slot_user *user, bool asleep);
-
-/* Check for threads made and slots set by C code. Return the number of threads that had no guard. */
-unsigned sm_thread_slots_look(void);
 
 /* Return true if a foreign tool uses this slot, alone or with us. */
 bool sm_thread_slots_foreign(PyThreadState *tstate, sm_thread_slot slot);

@@ -50,19 +50,15 @@ static bool clock_chosen = false;
 
 /* ---- the clock ---- */
 
-static bool in_own_timer(const sm_callstats *stats) {
-    PyThreadState *here = PyThreadState_Get();
-    for (size_t i = 0; i < stats->timing_count; i++)
-        if (stats->timing[i] == here)
-            return true;
-    return false;
-}
-
 static int refuse_in_timer(const sm_callstats *stats, const char *what) {
-    if (!in_own_timer(stats))
-        return 0;
-    PyErr_Format(PyExc_RuntimeError, "cannot %s profiler in external timer", what);
-    return -1;
+    PyThreadState *here = PyThreadState_Get();
+    for (size_t i = 0; i < stats->timing_count; i++) {
+        if (stats->timing[i] == here) {
+            PyErr_Format(PyExc_RuntimeError, "cannot %s profiler in external timer", what);
+            return -1;
+        }
+    }
+    return 0;
 }
 
 /* Return the timer's value in units, or in nanoseconds if it returns seconds. Return -1 with an exception set. */

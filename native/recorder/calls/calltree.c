@@ -123,6 +123,21 @@ static bool leave_folded(sm_thread *thread, const void *key, sm_leaving how) {
     return false;
 }
 
+/* Leave a node of the path, above which others ended without an event. */
+static void leave_node(sm_thread *thread, sm_node *node, sm_leaving how) {
+    sm_node *left = sm_tree_of(thread)->node;
+    if (node != left) {
+        sm_engine.repaired++;
+        sm_trace_goto(thread, node);
+    }
+    if (how == SM_BY_EXCEPTION)
+        sm_tree_raised(node);
+    else if (how == SM_BY_YIELD && node->awaits)
+        sm_tree_suspended(thread, node);
+    sm_trace_left(thread, node->parent, how);
+    sm_tree_step(thread, left, node->parent);
+}
+
 /* Leave the innermost node of the path with this key (and this caller, unless NULL). Return false if there is none. */
 static bool leave_inner(sm_thread *thread, const void *caller, const void *key, sm_leaving how) {
     sm_tree_thread *tree = sm_tree_of(thread);
@@ -136,17 +151,7 @@ static bool leave_inner(sm_thread *thread, const void *caller, const void *key, 
     for (sm_node *node = tree->node; node->parent != NULL; node = node->parent) {
         if (node->key != key || (caller != NULL && node->parent->key != caller))
             continue;
-        sm_node *left = tree->node;
-        if (node != left) {
-            sm_engine.repaired++; /* the nodes above ended without an event */
-            sm_trace_goto(thread, node);
-        }
-        if (how == SM_BY_EXCEPTION)
-            sm_tree_raised(node);
-        else if (how == SM_BY_YIELD && node->awaits)
-            sm_tree_suspended(thread, node);
-        sm_trace_left(thread, node->parent, how);
-        sm_tree_step(thread, left, node->parent);
+        leave_node(thread, node, how);
         return true;
     }
     return false;
@@ -154,23 +159,14 @@ static bool leave_inner(sm_thread *thread, const void *caller, const void *key, 
 
 /* Leave a C function whose caller is not recorded, and has no node. */
 static void leave_outermost(sm_thread *thread, const void *caller, const void *key, sm_leaving how) {
-    sm_tree_thread *tree = sm_tree_of(thread);
-    sm_node *left = tree->node, *outermost = NULL;
-    for (sm_node *node = left; node->parent != NULL; node = node->parent) {
+    sm_node *outermost = NULL;
+    for (sm_node *node = sm_tree_of(thread)->node; node->parent != NULL; node = node->parent) {
         if (node->key == caller)
             return;
         outermost = node;
     }
-    if (outermost == NULL || outermost->key != key)
-        return;
-    if (outermost != left) {
-        sm_engine.repaired++;
-        sm_trace_goto(thread, outermost);
-    }
-    if (how != SM_BY_RETURN)
-        sm_tree_raised(outermost);
-    sm_trace_left(thread, outermost->parent, how);
-    sm_tree_step(thread, left, outermost->parent);
+    if (outermost != NULL && outermost->key == key)
+        leave_node(thread, outermost, how);
 }
 
 bool sm_tree_hides(const void *code) {
@@ -209,11 +205,7 @@ bool sm_tree_c_leave_slow(sm_thread *thread, const void *caller, const void *key
     } else if (sm_tree_is_own(caller)) {
         return false;
     } else if (tree->node->key == key) { /* the caller has no node, so its caller's is below */
-        if (how != SM_BY_RETURN)
-            sm_tree_raised(tree->node);
-        sm_node *left = tree->node;
-        sm_trace_left(thread, left->parent, how);
-        sm_tree_step(thread, left, left->parent);
+        leave_node(thread, tree->node, how);
     } else {
         (void)leave_inner(thread, NULL, key, how);
     }
@@ -245,10 +237,8 @@ sm_node *sm_tree_known(sm_thread *thread, const void *key) {
 }
 
 void sm_tree_site_off(sm_thread *thread, const void *caller, const void *key, PyObject *callable) {
-    sm_function *function = sm_function_of_c(key, callable);
-    if (function != NULL && function->left_out)
+    if (!sm_tree_note_site(caller, key, callable))
         return;
-    sm_tree_note_site(sm_function_of_code((PyCodeObject *)(uintptr_t)caller, NULL), function);
     sm_tree_thread *tree = sm_tree_of(thread);
     if (tree->node->key != caller && !sm_tree_calls_from(thread, caller))
         return;

@@ -63,13 +63,18 @@ static void note_site(sm_function *caller, sm_function *callee) {
     known->sites_off = true;
 }
 
-void sm_tree_note_site(sm_function *caller, sm_function *callee) {
+bool sm_tree_note_site(const void *code, const void *key, PyObject *callable) {
+    sm_function *callee = sm_function_of_c(key, callable);
+    if (callee != NULL && callee->left_out)
+        return false;
+    sm_function *caller = sm_function_of_code((PyCodeObject *)(uintptr_t)code, NULL);
     sm_world_stop(); /* no node is entered between a look at what runs and a note of its entries */
     sm_tree_settle();
     sm_engine_lock();
     note_site(caller, callee);
     sm_engine_unlock();
     sm_world_start();
+    return true;
 }
 
 static bool is_callee(uint32_t callee) { /* rarely called: only for buckets */

@@ -24,16 +24,10 @@ static double worth_ticks(void) {
     return WORTH_NS / SM_PEEK(sm_engine.clock.ns_per_tick);
 }
 
-static void add_off(sm_off *to, const sm_off *off) {
-    SM_ADD(to->all, off->all);
-    SM_ADD(to->ready, off->ready);
-    SM_ADD(to->lock, off->lock);
-}
-
 static void note_off(sm_node *node, const sm_off *off) {
     sm_node_more *more = sm_node_has(node);
     if (more != NULL)
-        add_off(&more->off, off);
+        sm_off_add(&more->off, off);
     else
         sm_main.lost_memory++;
 }
@@ -62,6 +56,8 @@ static void account(sm_node *node, const sm_piece *ended) {
 }
 
 static void end_piece(sm_thread *thread, uint64_t now) {
+    if (SM_UNLIKELY(__atomic_load_n(&thread->timing.idle, __ATOMIC_RELAXED)))
+        sm_sampler_attend(&thread->timing, now);
     sm_piece ended = sm_timing_end(&thread->timing, now);
     if (ended.of != NULL)
         account(ended.of, &ended);
@@ -97,8 +93,6 @@ void sm_tree_entry(sm_node *node) {
 
 void sm_tree_switch(sm_thread *thread, sm_node *to, uint64_t now) {
     SM_EVENT_GUARD;
-    if (SM_UNLIKELY(__atomic_load_n(&thread->timing.idle, __ATOMIC_RELAXED)))
-        sm_sampler_attend(&thread->timing, now);
     end_piece(thread, now);
     sm_engine_attend();
     begin_piece(thread, to);
@@ -157,7 +151,7 @@ static void add(sm_timing *timing, void *of, const sm_look *look) {
     sm_node_more *more = sm_node_has(node);
     if (more == NULL)
         return;
-    add_off(&more->seen, &look->off);
+    sm_off_add(&more->seen, &look->off);
     if (!look->certain)
         SM_ADD(more->seen_sq, (double)look->off.all * (double)look->off.all);
 }
@@ -192,10 +186,7 @@ void sm_tree_hold(sm_thread *thread, bool on) {
     }
     if (tree->held++ > 0)
         return;
-    uint64_t now = sm_clock_read(&sm_engine.clock);
-    if (__atomic_load_n(&thread->timing.idle, __ATOMIC_RELAXED))
-        sm_sampler_attend(&thread->timing, now);
-    end_piece(thread, now);
+    end_piece(thread, sm_clock_read(&sm_engine.clock));
     set_gate(thread, true);
 }
 

@@ -18,18 +18,12 @@ typedef struct { /* times of a node's exact pieces and of its waiting */
     sm_off off;
 } sums;
 
-static void add_off(sm_off *to, const sm_off *off) {
-    to->all += SM_READ(off->all);
-    to->ready += SM_READ(off->ready);
-    to->lock += SM_READ(off->lock);
-}
-
 static sums sums_of(const sm_node_rest *rest) {
     const sm_node_more *more = __atomic_load_n(&rest->more, __ATOMIC_ACQUIRE);
     sums of = {__atomic_load_n(&rest->timed_ticks, __ATOMIC_ACQUIRE), {0, 0, 0}};
     if (more != NULL) {
-        add_off(&of.off, &more->off);
-        add_off(&of.off, &more->seen);
+        sm_off_add(&of.off, &more->off);
+        sm_off_add(&of.off, &more->seen);
     }
     return of;
 }
@@ -111,7 +105,7 @@ static void save_open(sm_output *output, sm_thread *thread, uint32_t nodes, uint
     if (open.of != node)
         return;
     of.ticks += open.ran;
-    add_off(&of.off, &open.off);
+    sm_off_add(&of.off, &open.off);
     save_node(output, thread->home, node, of);
     sm_rest(node)->saved--;
 }

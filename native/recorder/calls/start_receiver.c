@@ -154,40 +154,37 @@ static void leave(sm_thread *thread, const sm_frame_head *frame, sm_node *node, 
     sm_tree_switch(thread, caller, now);
 }
 
+static sm_node *running_node(sm_thread *thread) {
+    const sm_frame_head *frame = sm_starts_frame(thread);
+    const sm_shadow *slot = sm_shadows_here(&sm_tree_of(thread)->shadows, thread->tstate);
+    return frame != NULL && slot != NULL && sm_shadow_is_of(slot, frame) ? slot->node : NULL;
+}
+
 bool sm_starts_leave(sm_thread *thread, const void *code, sm_leaving how) {
     assert(thread == sm_this_thread && sm_from_starts(sm_tree_of(thread)));
     const sm_frame_head *frame = sm_starts_frame(thread);
-    const sm_shadow *slot = sm_shadows_here(&sm_tree_of(thread)->shadows, thread->tstate);
     if (frame == NULL || !sm_frame_is_of(frame, code))
         return true;
-    sm_node *node = slot != NULL && sm_shadow_is_of(slot, frame) ? slot->node : NULL;
-    if (node != NULL)
-        leave(thread, frame, node, how);
-    else
+    sm_node *node = running_node(thread);
+    if (node == NULL)
         return !sm_tree_hides(code);
+    leave(thread, frame, node, how);
     return sm_rest(node)->function->young || (how == SM_BY_YIELD && node->awaits);
 }
 
 bool sm_starts_unwind(sm_thread *thread, const void *code) {
     assert(thread == sm_this_thread && sm_from_starts(sm_tree_of(thread)));
     const sm_frame_head *frame = sm_starts_frame(thread);
-    const sm_shadow *slot = sm_shadows_here(&sm_tree_of(thread)->shadows, thread->tstate);
     if (frame == NULL || !sm_frame_is_of(frame, code))
         return true;
-    if (slot != NULL && sm_shadow_is_of(slot, frame)) {
-        leave(thread, frame, slot->node, SM_BY_EXCEPTION);
-        return true;
-    }
-    if (sm_tree_hides(code))
+    sm_node *node = running_node(thread);
+    if (node != NULL)
+        leave(thread, frame, node, SM_BY_EXCEPTION);
+    else if (sm_tree_hides(code))
         return false;
-    sm_engine_repair(thread, true); /* the path lacks this frame, so check those below it */
+    else
+        sm_engine_repair(thread, true); /* the path lacks this frame, so check those below it */
     return true;
-}
-
-static sm_node *running_node(sm_thread *thread) {
-    const sm_frame_head *frame = sm_starts_frame(thread);
-    const sm_shadow *slot = sm_shadows_here(&sm_tree_of(thread)->shadows, thread->tstate);
-    return frame != NULL && slot != NULL && sm_shadow_is_of(slot, frame) ? slot->node : NULL;
 }
 
 bool sm_starts_may_disable(sm_thread *thread, const void *key, PyObject *callable) {
@@ -201,10 +198,8 @@ bool sm_starts_may_disable(sm_thread *thread, const void *key, PyObject *callabl
 }
 
 void sm_starts_site_off(sm_thread *thread, const void *caller, const void *key, PyObject *callable) {
-    sm_function *function = sm_function_of_c(key, callable);
-    if (function != NULL && function->left_out)
+    if (!sm_tree_note_site(caller, key, callable))
         return;
-    sm_tree_note_site(sm_function_of_code((PyCodeObject *)(uintptr_t)caller, NULL), function);
     sm_node *node = running_node(thread), *child = node != NULL ? sm_node_child(node, key) : NULL;
     if (child != NULL)
         count(thread, child, false);

@@ -106,7 +106,8 @@ sm_node *sm_tree_running(sm_thread *thread);
 bool sm_tree_resync(sm_thread *thread, const sm_walked_frame *frames, size_t below, size_t count);
 void sm_tree_mark_parked(sm_thread *thread, bool running); /* like sm_tree_mark_running, for its other stacks */
 
-/* Note that a place in caller, which has called callee, is switched off. Either may be NULL if out of memory. */
-void sm_tree_note_site(sm_function *caller, sm_function *callee);
+/* Note that a place in this code, which has called this C function, is switched off. Return false if the function is
+ * left out. */
+bool sm_tree_note_site(const void *code, const void *key, PyObject *callable);
 bool sm_tree_is_bound(const sm_node *node); /* true if calls may be missing from it */
 void sm_tree_bounds_free(void);

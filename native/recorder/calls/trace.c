@@ -95,10 +95,11 @@ static bool make_room(sm_thread *thread, size_t size) {
     return stream->open != NULL;
 }
 
-/* Write the operand of a mark, and remember it as the last one. A clock that goes back counts as standing still. */
-static uint8_t *put_since(sm_trace_end *end, uint8_t *at, uint64_t now) {
+/* Write a mark, and remember it as the last one. A clock that goes back counts as standing still. */
+static uint8_t *put_mark(sm_trace_end *end, uint8_t *at, uint64_t now) {
     uint64_t units = now >> sm_trace_unit, since = sm_ticks_since(end->mark, units);
     end->mark += since;
+    *at++ = SM_TOKEN_MARK;
     return sm_varint_put(at, since);
 }
 
@@ -107,9 +108,7 @@ void sm_trace_mark(sm_thread *thread, uint64_t now) {
     sm_stream *stream = tree->journal.stream;
     if (stream == NULL || stream->open == NULL || tree->journal.at == stream->after)
         return;
-    uint8_t *at = tree->journal.at;
-    *at++ = SM_TOKEN_MARK;
-    at = put_since(&tree->journal, at, now);
+    uint8_t *at = put_mark(&tree->journal, tree->journal.at, now);
     stream->after = at;
     publish(tree, at);
     if (at >= end_of(stream)) {
@@ -144,8 +143,7 @@ void sm_trace_stamp_far(sm_thread *thread, uint8_t token, uint64_t now) {
     sm_tree_thread *tree = sm_tree_of(thread);
     uint8_t *at = tree->journal.at;
     *at++ = token;
-    *at++ = SM_TOKEN_MARK;
-    publish(tree, put_since(&tree->journal, at, now));
+    publish(tree, put_mark(&tree->journal, at, now));
     if (tree->journal.at >= tree->journal.limit)
         sm_trace_stamped(thread, now);
 }
@@ -279,13 +277,10 @@ void sm_trace_thread_end(sm_thread *thread) {
     if (stream->open != NULL && stream->open->number == 0 && tree->journal.at == stream->open->bytes) {
         sm_blocks_drop(stream); /* the block has no events */
     } else if (stream->open != NULL) {
-        *tree->journal.at = SM_TOKEN_END;
-        publish(tree, tree->journal.at + 1);
-        stream->after = NULL;
-        uint64_t now = sm_clock_read(&sm_engine.clock);
         uint8_t *at = tree->journal.at;
-        *at++ = SM_TOKEN_MARK;
-        publish(tree, put_since(&tree->journal, at, now));
+        *at++ = SM_TOKEN_END;
+        publish(tree, put_mark(&tree->journal, at, sm_clock_read(&sm_engine.clock)));
+        stream->after = NULL;
         sm_blocks_seal(stream, tree->journal.at, sm_levels_nodes(tree));
     }
     sm_blocks_end(stream);

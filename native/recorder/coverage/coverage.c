@@ -291,10 +291,9 @@ void sm_cover_enter(sm_cover_code *code, const void *frame) {
     sm_free(name);
 }
 
-void sm_cover_leave(sm_cover_code *code, const void *frame) {
+void sm_cover_leave(const void *frame) {
     SM_CORE_GUARD;
-    assert(code->test && frame != NULL);
-    (void)code;
+    assert(frame != NULL);
     if (sm_cover.test != frame)
         return;
     sm_cover.test = NULL;

@@ -183,4 +183,4 @@ bool sm_cover_instruction(sm_cover_code *code, Py_ssize_t offset);
 void sm_cover_tell(sm_cover_code *code, Py_ssize_t offset);
 bool sm_cover_arc(sm_cover_code *code, int from, int to);
 void sm_cover_enter(sm_cover_code *code, const void *frame);
-void sm_cover_leave(sm_cover_code *code, const void *frame);
+void sm_cover_leave(const void *frame);

@@ -205,9 +205,7 @@ void sm_line_add(sm_line *to, const sm_line *from) {
     to->square += from->square;
     to->inner += from->inner;
     to->inner_square += from->inner_square;
-    to->off.all += from->off.all;
-    to->off.ready += from->off.ready;
-    to->off.lock += from->off.lock;
+    sm_off_add(&to->off, &from->off);
     to->off_square += from->off_square;
 }
 

@@ -84,9 +84,7 @@ static void add_own(sm_line *line, const sm_look *look) {
     line->looks++;
     line->ticks += look->ran;
     line->square += ran * ran;
-    line->off.all += look->off.all;
-    line->off.ready += look->off.ready;
-    line->off.lock += look->off.lock;
+    sm_off_add(&line->off, &look->off);
     line->off_square += look->certain ? 0 : off * off;
 }
 

@@ -71,10 +71,6 @@ static uint64_t less(uint64_t all, uint64_t part) {
     return all > part ? all - part : 0;
 }
 
-static uint64_t put_text(const sm_output *output, const char *text) {
-    return sm_writer_string(output->writer, text, strlen(text));
-}
-
 /* Return where the numbers of a type's names are kept, or NULL. */
 static uint64_t *names_of(const sm_output *output, uint32_t id) {
     if (output->whole)
@@ -88,8 +84,8 @@ static void write_type(sm_output *output, const sm_objects_type *type) {
     if (names == NULL)
         names = once;
     if (names[1] == 0) {
-        names[0] = put_text(output, type->module);
-        names[1] = put_text(output, type->name);
+        names[0] = sm_output_text(output, type->module);
+        names[1] = sm_output_text(output, type->name);
     }
     uint64_t by_gc = SM_READ(type->died_by_gc), unseen = SM_READ(type->unseen);
     uint64_t gone = __atomic_load_n(&type->gone, __ATOMIC_ACQUIRE),
@@ -261,7 +257,7 @@ static void write_marks(sm_output *output) {
         const sm_objects_mark *mark = &sm_objects_notes.marks[i];
         int64_t row[SM_MAX_COLUMNS] = {0};
         row[SM_MARKS_ID] = i;
-        row[SM_MARKS_NAME] = (int64_t)put_text(output, mark->name);
+        row[SM_MARKS_NAME] = (int64_t)sm_output_text(output, mark->name);
         row[SM_MARKS_TIME_NS] = sm_objects_unix_ns(mark->ticks);
         row[SM_MARKS_BORN] = (int64_t)mark->born;
         sm_writer_row(output->writer, SM_MARKS, row, NULL);
@@ -281,8 +277,8 @@ static void write_holders(sm_output *output) {
         row[SM_HOLDERS_FLAGS] = holder->flags;
         row[SM_HOLDERS_COUNT] = (int64_t)holder->count;
         row[SM_HOLDERS_ASKED] = (int64_t)holder->asked;
-        row[SM_HOLDERS_HOLDER] = (int64_t)put_text(output, holder->holder);
-        row[SM_HOLDERS_BY] = (int64_t)put_text(output, holder->by);
+        row[SM_HOLDERS_HOLDER] = (int64_t)sm_output_text(output, holder->holder);
+        row[SM_HOLDERS_BY] = (int64_t)sm_output_text(output, holder->by);
         sm_writer_row(output->writer, SM_HOLDERS, row, NULL);
     }
 }

@@ -18,10 +18,10 @@
 #include "source/monitoring/monitoring.h"
 #include "source/sources.h"
 
+#if SM_HAS_MONITORING
+
 bool sm_sites_on = false;
 SM_OWN_TLS uint32_t sm_sites_to_go = SM_SITES_EVERY;
-
-#if SM_HAS_MONITORING
 
 #define LOOKS 8
 #ifndef SM_MAX_SITES
@@ -132,15 +132,6 @@ bool sm_site_is_done(PyObject *code, PyObject *offset, const void *callee, bool 
 
 uint32_t sm_sites_room(void) {
     return 0;
-}
-
-uint32_t sm_sites_gap(void) {
-    return SM_SITES_EVERY;
-}
-
-bool sm_site_is_done(PyObject *code, PyObject *offset, const void *callee, bool needless) {
-    (void)code, (void)offset, (void)callee, (void)needless;
-    return false;
 }
 
 #endif

@@ -155,19 +155,11 @@ CALLBACK(on_throw) {
     return Py_None;
 }
 
-static inline PyObject *leave(PyObject *const *args) {
+CALLBACK(on_leave) { /* an unwind cannot be disabled before 3.15 */
     sm_cover_code *record = record_of(args);
     if (record != NULL && record->test)
-        sm_cover_leave(record, sm_tstate_frame(PyThreadState_Get()));
+        sm_cover_leave(sm_tstate_frame(PyThreadState_Get()));
     return Py_None;
-}
-
-CALLBACK(on_return) {
-    return leave(args);
-}
-
-CALLBACK(on_unwind) { /* cannot be disabled before 3.15 */
-    return leave(args);
 }
 
 /* The counts of the code object whose line ran last, which saves a lookup. Unused in contexts, where a hit is more
@@ -231,28 +223,6 @@ CALLBACK(on_instruction) {
     return sm_cover_instruction(record, number_of(args[1])) ? sm_monitoring_disable : Py_None;
 }
 
-typedef struct {
-    const char *name;
-    vectorcallfunc function;
-} event_kind;
-
-static const event_kind events[EVENTS] = {
-    [START] = {"PY_START", on_start},
-    [RESUME] = {"PY_RESUME", on_resume},
-    [THROW] = {"PY_THROW", on_throw},
-    [LINE] = {"LINE", on_line},
-    [JUMP] = {"JUMP", on_jump},
-    [BRANCH] = {SM_BRANCH_HAS_SIDES ? NULL : "BRANCH", on_branch},
-    [INSTRUCTION] = {SM_BRANCH_HAS_SIDES ? NULL : "INSTRUCTION", on_instruction},
-    [LEFT] = {SM_BRANCH_HAS_SIDES ? "BRANCH_LEFT" : NULL, on_branch},
-    [RIGHT] = {SM_BRANCH_HAS_SIDES ? "BRANCH_RIGHT" : NULL, on_branch},
-    [RETURN] = {"PY_RETURN", on_return},
-    [YIELD] = {"PY_YIELD", on_return},
-    [UNWIND] = {"PY_UNWIND", on_unwind},
-};
-
-/* ---- start and end ---- */
-
 /* With skipped threads, separate callbacks check the thread of each event. Events of a skipped thread disable
  * nothing. */
 #define ASKED(name)                                                                                                    \
@@ -266,22 +236,25 @@ ASKED(on_jump)
 ASKED(on_branch)
 ASKED(on_instruction)
 
-static vectorcallfunc asked(int event) {
-    switch (event) {
-    case LINE:
-        return on_line_asked;
-    case JUMP:
-        return on_jump_asked;
-    case INSTRUCTION:
-        return on_instruction_asked;
-    case BRANCH:
-    case LEFT:
-    case RIGHT:
-        return on_branch_asked;
-    default:
-        return events[event].function;
-    }
-}
+static const struct {
+    const char *name;
+    vectorcallfunc function, asked; /* asked: the same if it is NULL */
+} events[EVENTS] = {
+    [START] = {"PY_START", on_start, NULL},
+    [RESUME] = {"PY_RESUME", on_resume, NULL},
+    [THROW] = {"PY_THROW", on_throw, NULL},
+    [LINE] = {"LINE", on_line, on_line_asked},
+    [JUMP] = {"JUMP", on_jump, on_jump_asked},
+    [BRANCH] = {SM_BRANCH_HAS_SIDES ? NULL : "BRANCH", on_branch, on_branch_asked},
+    [INSTRUCTION] = {SM_BRANCH_HAS_SIDES ? NULL : "INSTRUCTION", on_instruction, on_instruction_asked},
+    [LEFT] = {SM_BRANCH_HAS_SIDES ? "BRANCH_LEFT" : NULL, on_branch, on_branch_asked},
+    [RIGHT] = {SM_BRANCH_HAS_SIDES ? "BRANCH_RIGHT" : NULL, on_branch, on_branch_asked},
+    [RETURN] = {"PY_RETURN", on_leave, NULL},
+    [YIELD] = {"PY_YIELD", on_leave, NULL},
+    [UNWIND] = {"PY_UNWIND", on_leave, NULL},
+};
+
+/* ---- start and end ---- */
 
 static int find_events(void) {
     static bool asking = false;
@@ -291,8 +264,9 @@ static int find_events(void) {
         if (events[i].name == NULL || (callbacks[i] != NULL && same))
             continue;
         Py_CLEAR(callbacks[i]);
+        vectorcallfunc function = ask && events[i].asked != NULL ? events[i].asked : events[i].function;
         numbers[i] = sm_monitoring_number(events[i].name);
-        if (numbers[i] < 0 || (callbacks[i] = sm_monitoring_callback(ask ? asked(i) : events[i].function)) == NULL)
+        if (numbers[i] < 0 || (callbacks[i] = sm_monitoring_callback(function)) == NULL)
             return -1;
     }
     return 0;
@@ -313,15 +287,10 @@ static void poll(void) {
 static void stop(void) {
     poll();
     if (holds()) {
-        /* Until 3.14, freeing a tool id leaves its callbacks and events alive (gh-111963). */
         (void)sm_monitoring_set(tool_id, 0);
         PyErr_Clear();
         for (sm_cover_code *record = sm_cover.codes; record != NULL; record = record->next) {
             if (sm_monitoring_set_local(tool_id, record->code, 0) < 0)
-                PyErr_Clear();
-        }
-        for (int i = 0; i < EVENTS; i++) {
-            if (events[i].name != NULL && sm_monitoring_register(tool_id, numbers[i], NULL) < 0)
                 PyErr_Clear();
         }
         sm_monitoring_free(tool_id);
@@ -330,8 +299,7 @@ static void stop(void) {
     forget_hot();
 }
 
-static void died(sm_cover_code *record) {
-    (void)record;
+static void died(sm_cover_code *Py_UNUSED(record)) {
     forget_hot();
 }
 

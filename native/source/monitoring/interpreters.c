@@ -70,8 +70,6 @@ static void leave(interpreter_state *of) {
     __atomic_store_n(&of->session, 0, __ATOMIC_RELAXED);
     if (tool_id < 0 || !sm_monitoring_holds(tool_id, of->name))
         return;
-    (void)sm_monitoring_set(tool_id, 0);
-    PyErr_Clear();
     sm_monitoring_free(tool_id);
 }
 
@@ -165,17 +163,18 @@ static void comes(void) {
 #endif
 }
 
-static interpreter_state *find(const PyInterpreterState *state) {
-    interpreter_state *of = others;
-    while (of != NULL && of->state != state)
-        of = of->next;
-    return of;
+/* Return the link to an interpreter in the list, or the one at its end. */
+static interpreter_state **link_to(const PyInterpreterState *state) {
+    interpreter_state **link = &others;
+    while (*link != NULL && (*link)->state != state)
+        link = &(*link)->next;
+    return link;
 }
 
 /* Return the running interpreter if it is met for the first time and wanted, or else NULL. */
 static interpreter_state *meet(PyInterpreterState *state) {
     SM_CORE_GUARD;
-    if (!sm_core_is_shared || !is_wanted(sm_engine.session) || find(state) != NULL ||
+    if (!sm_core_is_shared || !is_wanted(sm_engine.session) || *link_to(state) != NULL ||
         PyInterpreterState_GetID(state) < first)
         return NULL;
     interpreter_state *of = sm_malloc(sizeof *of);
@@ -187,7 +186,7 @@ static interpreter_state *meet(PyInterpreterState *state) {
 /* Return the running interpreter if it was met before, to be released, or else NULL. */
 static interpreter_state *met(const PyInterpreterState *state) {
     SM_CORE_GUARD;
-    interpreter_state *of = find(state);
+    interpreter_state *of = *link_to(state);
     if (of != NULL)
         SM_COUNT(of->users);
     return of;
@@ -227,10 +226,7 @@ static void runs(void) {
 static void ends(void) {
     SM_CORE_GUARD;
     PyInterpreterState *state = PyInterpreterState_Get();
-    interpreter_state **link = &others;
-    while (*link != NULL && (*link)->state != state)
-        link = &(*link)->next;
-    interpreter_state *of = *link;
+    interpreter_state **link = link_to(state), *of = *link;
     if (of == NULL)
         return;
     *link = of->next;

@@ -37,22 +37,20 @@ static bool places_were_off = false; /* this process has places that are still d
  * debuggers and coverage 0 and 1. */
 static const int order[6] = {4, 5, 3, 2, 0, 1};
 
-/* Return the events of these callbacks as a bit set, or -1 with an exception set. */
-static long event_set(const sm_settings *settings, bool register_them) {
+/* Register the callbacks. Return their events as a bit set, or -1 with an exception set. */
+static long register_all(bool c_functions) {
     long set = 0;
     for (int i = 0; set >= 0 && i < SM_MONITORING_EVENTS; i++) {
-        if (i == SM_BRANCH_RIGHT && !SM_BRANCH_HAS_SIDES)
-            continue;
+        vectorcallfunc function = sm_monitoring_callbacks_in_use->callback[i];
         bits[i] = 0;
-        if (register_them && (sm_monitoring_callbacks_in_use->callback[i] == NULL ||
-                              (events[i].c_functions && strcmp(settings->c_functions, "none") == 0)))
+        if (function == NULL || (i == SM_BRANCH_RIGHT && !SM_BRANCH_HAS_SIDES) ||
+            (events[i].c_functions && !c_functions))
             continue;
         long event = sm_monitoring_number(events[i].name);
-        PyObject *callback = register_them ? sm_monitoring_callback(sm_monitoring_callbacks_in_use->callback[i]) : NULL;
-        bool failed =
-            event < 0 || (register_them && callback == NULL) || sm_monitoring_register(tool_id, event, callback) < 0;
+        PyObject *callback = event >= 0 ? sm_monitoring_callback(function) : NULL;
+        bool failed = callback == NULL || sm_monitoring_register(tool_id, event, callback) < 0;
         set = failed ? -1 : set | event;
-        bits[i] = register_them && !failed ? event : 0;
+        bits[i] = failed ? 0 : event;
         Py_XDECREF(callback);
     }
     return set;
@@ -68,12 +66,9 @@ static void stop(void) {
     sm_interpreters_stop();
 #endif
     if (tool_id >= 0 && still_ours()) {
-        /* Until 3.14, freeing a tool id leaves its callbacks and events alive (gh-111963). */
         (void)sm_monitoring_set(tool_id, 0);
         PyErr_Clear();
         sm_monitoring_local_stop(tool_id);
-        (void)event_set(NULL, false);
-        PyErr_Clear();
         sm_monitoring_free(tool_id);
     } else if (tool_id >= 0) {
         sm_main.hook_lost++;
@@ -89,7 +84,7 @@ static int start(const sm_settings *settings) {
     if (sm_monitoring_find() < 0 || (tool_id = sm_monitoring_take(TOOL_NAME, order)) < 0)
         return -1;
     sm_sites_start(strcmp(settings->c_functions, "auto") == 0);
-    long set = event_set(settings, true);
+    long set = register_all(strcmp(settings->c_functions, "none") != 0);
     bool local = settings->narrow && sm_monitoring_callbacks_in_use->wants != NULL;
     if (set >= 0)
         set = sm_monitoring_local_start(tool_id, set, local);

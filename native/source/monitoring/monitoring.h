@@ -17,6 +17,12 @@
         return function##_##event(&receiver, args);                                                                    \
     }
 
+/* Define an event that is a way to leave a frame or a C function. */
+#define SM_EVENT_THAT_LEAVES(name, leave, receiver, how)                                                               \
+    SM_INLINE PyObject *name(const receiver *to, PyObject *const *args) {                                              \
+        return leave(to, args, how);                                                                                   \
+    }
+
 /* local_events.c: events of single code objects. Return the events to set globally, or -1 with an exception set.
  * narrow: return only events that cannot be local or that report new code. */
 long sm_monitoring_local_start(int tool_id, long events, bool narrow);
@@ -38,6 +44,8 @@ static inline PyObject *sm_answer(bool wanted) {
 static inline bool sm_monitoring_has_met(const sm_code_entry *entry) {
     return entry != NULL && __atomic_load_n(&entry->session, __ATOMIC_ACQUIRE) == sm_engine.session;
 }
+
+#if SM_HAS_MONITORING
 
 /* Return true if this call site may stop reporting. Called at a random eighth of CALL events (call_sites.c).
  * needless: this call needs no event. */
@@ -62,8 +70,6 @@ static inline bool sm_sites_needless(PyObject *callable) {
     return Py_TYPE(callable) == &PyFunction_Type || PyType_Check(callable);
 }
 
-#if SM_HAS_MONITORING
-
 SM_INLINE PyObject *sm_monitoring_start(const sm_calls_receiver *to, PyObject *const *args) {
     to->place(args[1]);
     sm_thread *thread = sm_event_thread(true);
@@ -87,13 +93,8 @@ SM_INLINE PyObject *sm_monitoring_leave(const sm_calls_receiver *to, PyObject *c
     return sm_answer(SM_UNLIKELY(thread == NULL) || to->leave(thread, args[0], how));
 }
 
-SM_INLINE PyObject *sm_monitoring_return(const sm_calls_receiver *to, PyObject *const *args) {
-    return sm_monitoring_leave(to, args, SM_BY_RETURN);
-}
-
-SM_INLINE PyObject *sm_monitoring_yield(const sm_calls_receiver *to, PyObject *const *args) {
-    return sm_monitoring_leave(to, args, SM_BY_YIELD);
-}
+SM_EVENT_THAT_LEAVES(sm_monitoring_return, sm_monitoring_leave, sm_calls_receiver, SM_BY_RETURN)
+SM_EVENT_THAT_LEAVES(sm_monitoring_yield, sm_monitoring_leave, sm_calls_receiver, SM_BY_YIELD)
 
 SM_INLINE PyObject *sm_monitoring_unwind(const sm_calls_receiver *to, PyObject *const *args) {
     (void)sm_monitoring_leave(to, args, SM_BY_EXCEPTION);
@@ -132,13 +133,8 @@ SM_INLINE PyObject *sm_monitoring_c_leave(const sm_calls_receiver *to, PyObject 
     return Py_None;
 }
 
-SM_INLINE PyObject *sm_monitoring_c_return(const sm_calls_receiver *to, PyObject *const *args) {
-    return sm_monitoring_c_leave(to, args, SM_BY_RETURN);
-}
-
-SM_INLINE PyObject *sm_monitoring_c_raise(const sm_calls_receiver *to, PyObject *const *args) {
-    return sm_monitoring_c_leave(to, args, SM_BY_EXCEPTION);
-}
+SM_EVENT_THAT_LEAVES(sm_monitoring_c_return, sm_monitoring_c_leave, sm_calls_receiver, SM_BY_RETURN)
+SM_EVENT_THAT_LEAVES(sm_monitoring_c_raise, sm_monitoring_c_leave, sm_calls_receiver, SM_BY_EXCEPTION)
 
 /* Events for a receiver of lines. PY_START reports each code object once; it stays enabled only where LINE needs it. */
 
@@ -168,13 +164,8 @@ SM_INLINE PyObject *sm_monitoring_lines_leave(const sm_lines_receiver *to, PyObj
     return sm_answer(SM_UNLIKELY(thread == NULL) || to->leave(thread, args[0], sm_tstate_frame(thread->tstate), how));
 }
 
-SM_INLINE PyObject *sm_monitoring_lines_return(const sm_lines_receiver *to, PyObject *const *args) {
-    return sm_monitoring_lines_leave(to, args, SM_BY_RETURN);
-}
-
-SM_INLINE PyObject *sm_monitoring_lines_yield(const sm_lines_receiver *to, PyObject *const *args) {
-    return sm_monitoring_lines_leave(to, args, SM_BY_YIELD);
-}
+SM_EVENT_THAT_LEAVES(sm_monitoring_lines_return, sm_monitoring_lines_leave, sm_lines_receiver, SM_BY_RETURN)
+SM_EVENT_THAT_LEAVES(sm_monitoring_lines_yield, sm_monitoring_lines_leave, sm_lines_receiver, SM_BY_YIELD)
 
 SM_INLINE PyObject *sm_monitoring_lines_unwind(const sm_lines_receiver *to, PyObject *const *args) {
     (void)sm_monitoring_lines_leave(to, args, SM_BY_EXCEPTION);

@@ -95,13 +95,8 @@ SM_INLINE PyObject *sm_starting_leave(const sm_starts_receiver *to, PyObject *co
     return sm_monitoring_disable;
 }
 
-SM_INLINE PyObject *sm_starting_return(const sm_starts_receiver *to, PyObject *const *args) {
-    return sm_starting_leave(to, args, SM_BY_RETURN);
-}
-
-SM_INLINE PyObject *sm_starting_yield(const sm_starts_receiver *to, PyObject *const *args) {
-    return sm_starting_leave(to, args, SM_BY_YIELD);
-}
+SM_EVENT_THAT_LEAVES(sm_starting_return, sm_starting_leave, sm_starts_receiver, SM_BY_RETURN)
+SM_EVENT_THAT_LEAVES(sm_starting_yield, sm_starting_leave, sm_starts_receiver, SM_BY_YIELD)
 
 SM_INLINE PyObject *sm_starting_call(const sm_starts_receiver *to, PyObject *const *args) {
     SM_EVENT_GUARD;
@@ -135,12 +130,7 @@ SM_INLINE PyObject *sm_starting_c_leave(const sm_starts_receiver *to, PyObject *
     return Py_None;
 }
 
-SM_INLINE PyObject *sm_starting_c_return(const sm_starts_receiver *to, PyObject *const *args) {
-    return sm_starting_c_leave(to, args, SM_BY_RETURN);
-}
-
-SM_INLINE PyObject *sm_starting_c_raise(const sm_starts_receiver *to, PyObject *const *args) {
-    return sm_starting_c_leave(to, args, SM_BY_EXCEPTION);
-}
+SM_EVENT_THAT_LEAVES(sm_starting_c_return, sm_starting_c_leave, sm_starts_receiver, SM_BY_RETURN)
+SM_EVENT_THAT_LEAVES(sm_starting_c_raise, sm_starting_c_leave, sm_starts_receiver, SM_BY_EXCEPTION)
 
 #endif

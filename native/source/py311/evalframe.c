@@ -67,8 +67,7 @@ bool sm_evalframe_fresh(const sm_frame *frame) {
     return last >= 0 && last < (int)Py_SIZE(code) * 2 && unit[last] == RETURN_GENERATOR;
 }
 
-static int start(const sm_settings *settings) {
-    (void)settings;
+static int start(const sm_settings *Py_UNUSED(settings)) {
     PyInterpreterState *interpreter = PyInterpreterState_Get();
     _PyFrameEvalFunction there = _PyInterpreterState_GetEvalFrameFunc(interpreter);
     if (there != sm_evalframe_in_use) /* otherwise another tool has set ours again */

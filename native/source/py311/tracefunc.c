@@ -83,8 +83,7 @@ static PyObject *eval(PyThreadState *tstate, sm_frame *frame, int throwing) {
 
 /* ---- interface to the engine ---- */
 
-static int start(const sm_settings *settings) {
-    (void)settings;
+static int start(const sm_settings *Py_UNUSED(settings)) {
     if (PySys_Audit("sys.settrace", NULL) < 0)
         return -1;
     user.function = sm_tracefunc_in_use;
@@ -115,7 +114,7 @@ static void stop(void) {
 }
 
 static void poll(void) {
-    sm_engine.late_threads += sm_thread_slots_look();
+    sm_engine.late_threads += sm_thread_slots_review(NULL);
 }
 
 const sm_source sm_source_tracefunc = {"tracefunc", NULL, start, stop, poll, NULL, false, false, false, NULL};

@@ -205,8 +205,7 @@ static bool take_way(PyThreadState *tstate, sm_frame *frame, const sm_probe_poin
     sm_link link;
     sm_tstate_link(tstate, &link, frame);
     int way = decide(frame, point.opcode);
-    void *found = sm_probe_found(sm_frame_code(frame));
-    sm_probed *probed = found != NULL && found != sm_probe.unwanted ? found : NULL;
+    const sm_probed *probed = sm_probe_wanted(sm_frame_code(frame));
     if (way >= 0) {
         if (probed != NULL && step_is_new(probed, point.ways[way]))
             sm_probe_report_step(probed->record, point.ways[way].from, point.ways[way].to);

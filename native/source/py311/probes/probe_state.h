@@ -39,6 +39,11 @@ static inline void *sm_probe_found(const PyCodeObject *code) {
     void *found = SM_LIKELY(entry != NULL) ? entry->of[SM_CODE_PROBES] : NULL;
     return SM_UNLIKELY(((uintptr_t)found & 1) != 0 && found != sm_probe.unwanted) ? NULL : found;
 }
+/* Return the code object's record, or NULL if it is unwanted or has not been met. */
+static inline sm_probed *sm_probe_wanted(const PyCodeObject *code) {
+    void *found = sm_probe_found(code);
+    return found != sm_probe.unwanted ? found : NULL;
+}
 sm_probed *sm_probe_meet(PyCodeObject *code, PyObject *globals); /* NULL if unwanted, or out of memory */
 
 /* arm.c: place probes where something is new, and remove others. */

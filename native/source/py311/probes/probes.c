@@ -126,9 +126,9 @@ static void for_all_frames(void (*function)(PyCodeObject *code, const sm_frame *
 }
 
 static void arm_again(PyCodeObject *code, const sm_frame *Py_UNUSED(frame)) {
-    void *found = sm_probe_found(code);
-    if (found != NULL && found != sm_probe.unwanted && ((sm_probed *)found)->stamp != sm_probe.stamp)
-        sm_probe_arm(found);
+    sm_probed *probed = sm_probe_wanted(code);
+    if (probed != NULL && probed->stamp != sm_probe.stamp)
+        sm_probe_arm(probed);
 }
 
 /* Make everything new again. */
@@ -239,10 +239,9 @@ static PyObject *run(PyThreadState *tstate, sm_frame *frame, int throwing) {
     uint32_t begun = throwing ? sm_frame_unit(frame) : UINT32_MAX;
     for (;;) {
         PyObject *result = _PyEval_EvalFrameDefault(tstate, frame, throwing);
-        void *found = sm_probe_found(code);
-        if (SM_UNLIKELY(found == NULL || found == sm_probe.unwanted))
+        sm_probed *probed = sm_probe_wanted(code);
+        if (SM_UNLIKELY(probed == NULL))
             return result;
-        sm_probed *probed = found;
         uint32_t unit = sm_frame_unit(frame);
         if (probed->armed_count != 0 && unit < probed->points.units && probed->armed[unit] &&
             (result != NULL || !PyErr_Occurred())) { /* code that raised may have got a probe since */
@@ -267,16 +266,13 @@ static __attribute__((noinline)) PyObject *run_switched(PyThreadState *tstate, s
 
 static __attribute__((noinline)) PyObject *run_framed(PyThreadState *tstate, sm_frame *frame, int throwing,
                                                       sm_probed *probed) {
-    PyCodeObject *code = sm_frame_code(frame);
     sm_cover_enter(probed->record, frame);
     if (probed->stamp != sm_probe.stamp)
         sm_probe_arm(probed);
     bool before = sm_tstate_is_traced(tstate), traced = probed->traced;
     PyObject *result = before != traced && !sm_probe.tracing ? run_switched(tstate, frame, throwing, traced)
                                                              : run(tstate, frame, throwing);
-    void *found = sm_probe_found(code);
-    if (found != NULL && found != sm_probe.unwanted)
-        sm_cover_leave(((sm_probed *)found)->record, frame);
+    sm_cover_leave(frame);
     return result;
 }
 

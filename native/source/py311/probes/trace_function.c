@@ -91,7 +91,7 @@ static int hook(PyObject *Py_UNUSED(obj), PyFrameObject *object, int what, PyObj
         if (sm_probe.steps)
             end(probed, frame, code, arg == NULL);
         if (sm_probe.escaped && probed->record->test)
-            sm_cover_leave(probed->record, frame);
+            sm_cover_leave(frame);
     }
     return 0;
 }
