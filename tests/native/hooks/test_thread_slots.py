@@ -14,6 +14,7 @@ import threading
 import pytest
 from recorded import image
 from thread_state import TRACEFUNC, State
+from threads import in_threads
 
 from seismo import _core
 
@@ -214,19 +215,9 @@ def counted(profile):
     return {key[2]: row[0] for key, row in pstats.Stats(profile).stats.items()}.get("leaf", 0)
 
 
-def test_c_code_takes_the_slot():
-    profile = cProfile.Profile()
-    with recording():
-        work(1)
-        profiled(profile, 2)
-        work(4)
-    assert (counted(profile), leaves()) == (2, 7)
-    assert sys.getprofile() is None
-    assert image().losses["hook-lost"] == 2  # once when it came, once when it went: C calls may be missing
-
-
-def test_c_code_takes_the_slot_of_another_thread():
-    """The main thread waits in C: only the thread itself can put things right."""
+@pytest.mark.parametrize("on", [lambda run: run(), in_threads], ids=["this thread", "another thread"])
+def test_c_code_takes_the_slot(on):
+    """While the main thread waits in C for another one, only that thread itself can put things right."""
     profile = cProfile.Profile()
 
     def run():
@@ -235,10 +226,10 @@ def test_c_code_takes_the_slot_of_another_thread():
         work(4)
 
     with recording():
-        thread = threading.Thread(target=run)
-        thread.start()
-        thread.join()
+        on(run)
     assert (counted(profile), leaves()) == (2, 7)
+    assert sys.getprofile() is None
+    assert image().losses["hook-lost"] == 2  # once when it came, once when it went: C calls may be missing
 
 
 def test_c_code_clears_the_slot():
@@ -261,9 +252,7 @@ def test_new_threads_whoever_starts_them():
     with recording():
         threading.setprofile(foreign)
         try:
-            thread = threading.Thread(target=run)
-            thread.start()
-            thread.join()
+            in_threads(run)
         finally:
             threading.setprofile(None)
         _thread.start_new_thread(run, ())
@@ -283,9 +272,7 @@ def test_threads_come_and_go_and_leave_nothing():
 
     def some(n):
         for _ in range(n):
-            thread = threading.Thread(target=leaf)
-            thread.start()
-            thread.join()
+            in_threads(leaf)
 
     with recording():
         assert min(growth(150) for _ in range(4)) < 100  # what is made once needs a while to be complete
