@@ -5,8 +5,8 @@ calls a phase makes for its time, the more of a probe's cost it receives, and th
 just compute. The code of a phase is generated randomly from a seed (length and contents of bodies, depth of calls,
 number of functions), so that nobody can tune for one program. The same seed generates the same program.
 
-The phases of a program take turns, so that a change of the machine's speed affects all of them. Each is timed by two
-clocks: the wall clock, and the CPU time of its thread.
+The phases of a program take turns, so that a change of the machine's speed affects all of them. Each is timed by the
+CPU time of its thread.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass
 from textwrap import indent
-from time import perf_counter, thread_time
+from threading import Thread
+from time import thread_time
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -327,30 +328,26 @@ class Running:
         repeats, took = 1, 0.0
         while took < min(wanted, 0.004):
             repeats *= 2
-            took = min(self._clocked(phase, repeats)[1] for _ in range(3))
+            took = min(self._clocked(phase, repeats) for _ in range(3))
         return max(1, round(repeats * wanted / took))
 
-    def _clocked(self, phase: Phase, repeats: int) -> tuple[float, float]:
-        """Return the thread's CPU time and the wall time, in seconds."""
-        wall, ran = perf_counter(), thread_time()
+    def _clocked(self, phase: Phase, repeats: int) -> float:
+        """Return the thread's CPU time in seconds."""
+        ran = thread_time()
         phase(repeats)
-        return thread_time() - ran, perf_counter() - wall
+        return thread_time() - ran
 
-    def run(self) -> dict[str, dict[str, float]]:
-        """Run the program once. Return {"cpu" or "wall": {phase: seconds}}."""
-        cpu, wall = dict.fromkeys(self.phases, 0.0), dict.fromkeys(self.phases, 0.0)
+    def run(self) -> dict[str, float]:
+        """Run the program once. Return {phase: CPU seconds}."""
+        took = dict.fromkeys(self.phases, 0.0)
+        clocked = self._beside if self.in_threads else self._clocked
         for _ in range(self.turns):
             for name, phase in self.phases.items():
-                clocked = self._beside if self.in_threads else self._clocked
-                ran, took = clocked(phase, self.repeats[name])
-                cpu[name] += ran
-                wall[name] += took
-        return {"cpu": cpu, "wall": wall}
+                took[name] += clocked(phase, self.repeats[name])
+        return took
 
-    def _beside(self, phase: Phase, repeats: int) -> tuple[float, float]:
-        from threading import Thread
-
-        took: list[tuple[float, float]] = []
+    def _beside(self, phase: Phase, repeats: int) -> float:
+        took: list[float] = []
         thread = Thread(target=lambda: took.append(self._clocked(phase, repeats)))
         thread.start()
         thread.join()

@@ -1,10 +1,9 @@
 """Truth: the deviation of the time shares that a profiler shows from those of the unprofiled program.
 
-Every reading is a new process that runs one of the programs of phases.py, which the seed varies: twice bare with two
-clocks around each phase, once under the tool, then bare again. The truth of a reading is the median share of its bare
+Every reading is a new process that runs one of the programs of phases.py, which the seed varies: twice bare with a
+clock around each phase, once under the tool, then bare again. The truth of a reading is the median share of its bare
 runs. The tool's share of a phase is the total time of the phase's function, divided by the sum of all phases. Tools
-take turns. Times are CPU times of the threads; the rows "by the wall" judge wall times in the same way. cProfile has
-one kind of time, which is compared with both.
+take turns. Times are CPU times of the threads; cProfile has wall times only.
 
 error = share by the tool - share bare, in percentage points. For each program: the median over the rounds of each
 phase's error, and the worst phase of these medians (the tool's bias). Below: the worst of all programs; the
@@ -28,9 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 Seconds = dict[str, float]  # by phase
-Clocked = dict[str, Seconds]  # "cpu" and "wall"
-Reading = dict[str, Any]  # "bare": three of Clocked; "tool", "own" and optionally "error": Clocked
-CLOCKS = ("cpu", "wall")
+Reading = dict[str, Any]  # "bare": three of Seconds; "tool", "own" and optionally "error": Seconds
 SEED = 5001  # of the first round; later rounds add to it. The estimate's constants were fitted with other seeds.
 
 
@@ -44,11 +41,11 @@ def under_cprofile(program: phases.Running) -> Reading:
     """Profile with cProfile, which covers only the main thread."""
     profiler = cProfile.Profile()
     own = profiler.runcall(program.run)
-    totals = dict.fromkeys(own["cpu"], 0.0)
+    totals = dict.fromkeys(own, 0.0)
     for (_, _, name), (_, _, _, total, _) in pstats.Stats(profiler).stats.items():  # type: ignore[attr-defined]
         if name in totals:
             totals[name] = total
-    return {"tool": dict.fromkeys(CLOCKS, totals), "own": own}
+    return {"tool": totals, "own": own}
 
 
 def under_seismo(program: phases.Running, c_functions: str) -> Reading:
@@ -58,15 +55,11 @@ def under_seismo(program: phases.Running, c_functions: str) -> Reading:
     core.start(c_functions=c_functions)
     own = program.run()
     core.stop()
-    recording = model.read(core.snapshot())
-    totals: Clocked = {}
-    errors: Clocked = {}
-    for clock in CLOCKS:
-        totals[clock], errors[clock] = dict.fromkeys(own[clock], 0.0), dict.fromkeys(own[clock], 0.0)
-        for row in recording.timed(clock).functions:
-            if row.qualname in own[clock] and row.kind == 0:
-                totals[clock][row.qualname] = row.total_ns / 1e9
-                errors[clock][row.qualname] = row.total_error_ns / 1e9
+    totals, errors = dict.fromkeys(own, 0.0), dict.fromkeys(own, 0.0)
+    for row in model.read(core.snapshot()).timed("cpu").functions:
+        if row.qualname in own and row.kind == 0:
+            totals[row.qualname] = row.total_ns / 1e9
+            errors[row.qualname] = row.total_error_ns / 1e9
     return {"tool": totals, "own": own, "error": errors}
 
 
@@ -86,79 +79,46 @@ def reading(tool: str, program: str, seed: int, scale: float) -> Reading:
     return {**seen, "bare": [*bare, running.run()]}
 
 
-def truth_of(taken: Reading, clock: str) -> Seconds:
-    """Return the median bare share of each phase in one reading."""
-    bare = [shares(run[clock]) for run in taken["bare"]]
-    return {name: median([run[name] for run in bare]) for name in bare[0]}
+def errors_of(taken: Reading, key: str) -> tuple[Seconds, float]:
+    """Return the errors of `key` in points by phase, and the largest beyond the variation of the reading's bare runs.
+
+    The key "bare" is the last of the bare runs.
+    """
+    bare, said = [shares(run) for run in taken["bare"]], shares(taken["bare"][-1] if key == "bare" else taken[key])
+    truth = {name: median([run[name] for run in bare]) for name in said}
+    errors = {name: said[name] - truth[name] for name in said}
+    return errors, max(0.0, *(abs(errors[name]) - max(abs(run[name] - truth[name]) for run in bare) for name in said))
 
 
-def errors_of(taken: Reading, key: str, clock: str) -> Seconds:
-    """Return {phase: error in points} of `key` compared with the reading's bare runs; "bare" is the last of them."""
-    truth, said = truth_of(taken, clock), shares((taken["bare"][-1] if key == "bare" else taken[key])[clock])
-    return {name: said[name] - truth[name] for name in truth}
-
-
-def unrest(taken: Reading, clock: str) -> Seconds:
-    """Return {phase: largest deviation of a bare share from the truth}."""
-    truth, bare = truth_of(taken, clock), [shares(run[clock]) for run in taken["bare"]]
-    return {name: max(abs(run[name] - truth[name]) for run in bare) for name in truth}
-
-
-def beyond(taken: Reading, key: str, clock: str) -> float:
-    """Return the worst phase's error beyond the variation of the reading's bare runs."""
-    machine, errors = unrest(taken, clock), errors_of(taken, key, clock)
-    return max(0.0, *(abs(errors[name]) - machine[name] for name in errors))
-
-
-def holds(taken: Reading, clock: str) -> list[bool]:
+def holds(taken: Reading) -> list[bool]:
     """Return, for each phase, True if its stated error contains the median bare time, allowing for variation."""
     held = []
-    for name, error in taken["error"][clock].items():
-        bare = [run[clock][name] for run in taken["bare"]]
+    for name, error in taken["error"].items():
+        bare = [run[name] for run in taken["bare"]]
         unsure = max(abs(took - median(bare)) for took in bare)
-        held.append(abs(taken["tool"][clock][name] - median(bare)) <= error + unsure)
+        held.append(abs(taken["tool"][name] - median(bare)) <= error + unsure)
     return held
 
 
-def widths(taken: Reading, clock: str) -> list[float]:
-    """Return each phase's stated error, in per cent of its time."""
-    tool = taken["tool"][clock]
-    return [100 * error / tool[name] for name, error in taken["error"][clock].items() if tool[name] > 0]
-
-
-def judge(readings: dict[str, list[Reading]], key: str, clock: str) -> dict[str, Any]:
-    """Return the results of a tool by one clock. `readings` is by program."""
+def judge(readings: dict[str, list[Reading]], key: str) -> dict[str, Any]:
+    """Return the results of a tool. `readings` is by program."""
     medians: dict[str, Seconds] = {}
     excess, held, wide = [], [], []
     for program, several in readings.items():
-        errors = [errors_of(taken, key, clock) for taken in several]
-        medians[program] = {name: median([one[name] for one in errors]) for name in errors[0]}
-        excess += [beyond(taken, key, clock) for taken in several]
-        for taken in several if key == "tool" else ():
-            held += holds(taken, clock) if "error" in taken else []
-            wide += widths(taken, clock) if "error" in taken else []
-    of_all = [(abs(error), f"{program}: {name}") for program, one in medians.items() for name, error in one.items()]
+        found = [errors_of(taken, key) for taken in several]
+        medians[program] = {name: median([errors[name] for errors, _ in found]) for name in found[0][0]}
+        excess += [beyond for _, beyond in found]
+        for taken in several:
+            if key == "tool" and "error" in taken:
+                held += holds(taken)
+                wide += [100 * taken["error"][name] / took for name, took in taken["tool"].items() if took > 0]
     return {
         "phases": medians,
-        "worst": max(of_all)[0],
-        "worst_phase": max(of_all)[1],
+        "worst": max(abs(error) for errors in medians.values() for error in errors.values()),
         "nineteen": sorted(excess)[max(0, -(-19 * len(excess) // 20) - 1)],
         "held": 100 * sum(held) / len(held) if held else None,
         "stated": median(wide) if wide else None,
     }
-
-
-def judged_by_both(readings: dict[str, list[Reading]], key: str) -> dict[str, Any]:
-    """Return the results by CPU time and, under "wall", by wall time."""
-    return {**judge(readings, key, "cpu"), "wall": judge(readings, key, "wall")}
-
-
-SUMMARY = {
-    "worst program": ("worst", 1),
-    "19 of 20 runs, beyond bare": ("nineteen", 1),
-    "stated errors that hold, %": ("held", 0),
-    "stated error, median, %": ("stated", 0),
-}
 
 
 def render(judged: dict[str, dict[str, Any]]) -> str:
@@ -168,10 +128,13 @@ def render(judged: dict[str, dict[str, Any]]) -> str:
         phases_of = [entry["phases"].get(program, {}) for entry in judged.values()]
         worst = [max(of.items(), key=lambda one: abs(one[1]), default=None) for of in phases_of]
         rows.append([program, *(f"{one[1]:+.1f} {one[0][6:]}" if one else "–" for one in worst)])
-    for text, (key, digits) in SUMMARY.items():
+    for text, key, digits in (
+        ("worst program", "worst", 1),
+        ("19 of 20 runs, beyond bare", "nineteen", 1),
+        ("stated errors that hold, %", "held", 0),
+        ("stated error, median, %", "stated", 0),
+    ):
         rows.append([text, *(number(entry[key], digits) for entry in judged.values())])
-    for text, (key, digits) in SUMMARY.items():
-        rows.append([f"by the wall: {text}", *(number(entry["wall"][key], digits) for entry in judged.values())])
     return table(["program", *judged], rows)
 
 
@@ -198,13 +161,13 @@ def main() -> None:
     load_core()
     rounds, scale = rounds_of(options), 0.3 if options.quick else 0.5
     readings = take(options.only or phases.PROGRAMS, rounds, scale)
-    judged = {tool: judged_by_both(found, "tool") for tool, found in readings.items()}
-    judged["by the program's clock"] = judged_by_both(readings["seismo auto"], "own")
+    judged = {tool: judge(found, "tool") for tool, found in readings.items()}
+    judged["by the program's clock"] = judge(readings["seismo auto"], "own")
     together: dict[str, list[Reading]] = {}
     for found in readings.values():
         for program, several in found.items():
             together.setdefault(program, []).extend(several)
-    judged["bare again"] = judged_by_both(together, "bare")
+    judged["bare again"] = judge(together, "bare")
     method = (
         f"{rounds} interleaved readings of a tool and a program, a process and a seed each, of scale "
         f"{scale}; errors in percentage points of the running time"
