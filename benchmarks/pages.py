@@ -1,4 +1,4 @@
-"""Pages of results: docs/performance.md, one page per interpreter, and the tables of docs/accuracy.md and README.md.
+"""Pages of results: docs/performance.md, one page per interpreter, and the table of README.md.
 
 Each table is between the markers `<!-- begin: NAME -->` and `<!-- end: NAME -->`. Existing text is kept where there are
 no new measurements.
@@ -9,14 +9,12 @@ from __future__ import annotations
 import json
 import math
 import re
-from itertools import compress
 from typing import TYPE_CHECKING, Any
 
 from common import BUILD, ROOT, number, table
 from targets import TARGETS, TITLES, dig
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
 # The subject of each benchmark, in the order in which they run.
@@ -39,19 +37,16 @@ BENCHMARKS = {
 RESULTS = BUILD / "results"
 PAGE = ROOT / "docs" / "performance.md"
 TABLES = ROOT / "docs" / "performance"
-ACCURACY = ROOT / "docs" / "accuracy.md"
 README = ROOT / "README.md"
 
 NONE = number(math.nan, 0)
+Summary = dict[str, dict[str, str]]  # the cells of a table by the text of their target and their label
 
 
-def load(label: str, name: str) -> dict[str, Any] | None:
+def load(label: str, name: str) -> Any:
     """Return the stored document of a benchmark on an interpreter, or None."""
-    try:
-        document: dict[str, Any] = json.loads((RESULTS / label / f"{name}.json").read_text())
-    except (OSError, ValueError):
-        return None
-    return document
+    path = RESULTS / label / f"{name}.json"
+    return json.loads(path.read_text()) if path.exists() else None
 
 
 def reading(label: str, name: str, *keys: str) -> float:
@@ -79,82 +74,47 @@ def replace_section(page: str, name: str, text: str) -> str:
     return head + marked(name, text) + rest.split(end, 1)[1]
 
 
-def cells_of(page: str, name: str) -> list[list[str]]:
-    """Return the rows of the table in a section of the page, the head first."""
-    lines = [line for line in section(page, name).splitlines() if line.startswith("|")]
-    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
-    return rows[:1] + rows[2:]
+def rows_of(page: str, name: str) -> list[dict[str, str]]:
+    """Return the rows of the table in a section of the page, by the names of columns."""
+    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in section(page, name).splitlines()]
+    return [dict(zip(cells[0], row, strict=True)) for row in cells[2:]]
 
 
-def is_reading(cell: str) -> bool:
-    """Return True unless the cell is a dash, plain or in brackets."""
-    return bool(set(cell) - set("– ()"))
+def summary(group: str, labels: list[str], page: str) -> Summary:
+    """Return the cells of one table of the summary, with missed targets in bold.
 
-
-def renewed(page: str, name: str, head: list[str], rows: list[list[str]]) -> tuple[list[str], list[list[str]]]:
-    """Return head and rows of a table, in which missing readings are replaced by those in the page's section.
-
-    Readings are matched by their row's first cell and their column's name. If the head's first cell has changed, the
-    old readings belong to something else and are dropped. Interpreters without any reading have no column.
+    A reading that is not stored is that of the page. Interpreters without any reading have no column.
     """
-    old_head, *old_rows = cells_of(page, name) or [head]
-    old = {(row[0], column): cell for row in old_rows for column, cell in zip(old_head, row, strict=False)}
-    if old_head[0] != head[0]:
-        old = {}
-    labels = {*head[1:], *old_head[1:]} - {"target"}
-    fixed = head[:2] if "target" in head else head[:1]
-    columns = fixed + sorted(labels, key=lambda label: [int(part) for part in re.findall(r"\d+", label)])
-    result = []
-    for row in rows:
-        new = dict(zip(head, row, strict=True))
-        cells = [new.get(column, NONE) for column in columns]
-        result.append(
-            [
-                cell if is_reading(cell) or column in fixed else old.get((row[0], column), cell)
-                for column, cell in zip(columns, cells, strict=True)
-            ]
-        )
-    read = [column in fixed or any(is_reading(row[at]) for row in result) for at, column in enumerate(columns)]
-    return list(compress(columns, read)), [list(compress(row, read)) for row in result]
+    old = {row[""]: row for row in rows_of(page, f"summary {group}")}
+    found: Summary = {}
+    for target in TARGETS[group]:
+        cells = found[target.text] = {}
+        for label in labels:
+            cell = number(reading(label, target.benchmark, *target.keys), target.digits)
+            if cell == NONE:
+                cell = old.get(target.text, {}).get(label, NONE).strip("*")
+            missed = cell != NONE and target.missed(label, float(cell))
+            cells[label] = f"**{cell}**" if missed else cell
+    measured = [label for label in labels if any(cells[label] != NONE for cells in found.values())]
+    return {text: {label: cells[label] for label in measured} for text, cells in found.items()}
 
 
-def value_of(cell: str) -> float:
-    """Return the number in a cell of the summary, or nan for a dash."""
-    try:
-        return float(cell.strip("*"))
-    except ValueError:
-        return math.nan
+def summary_table(group: str, found: Summary) -> str:
+    """Return a table of the summary."""
+    rows = [[target.text, target.shown, *found[target.text].values()] for target in TARGETS[group]]
+    return table(["", "target", *next(iter(found.values()))], rows)
 
 
-def summary(group: str, labels: list[str], page: str) -> tuple[list[str], list[list[str]]]:
-    """Return head and rows of one table of the summary, with missed targets in bold."""
-    targets = TARGETS[group]
-    rows = [
-        [
-            target.text,
-            target.shown,
-            *(number(reading(label, target.benchmark, *target.keys), target.digits) for label in labels),
-        ]
-        for target in targets
-    ]
-    columns, rows = renewed(page, f"summary {group}", ["", "target", *labels], rows)
-    for target, row in zip(targets, rows, strict=True):
-        for at, label in list(enumerate(columns))[2:]:
-            plain = row[at].strip("*")
-            row[at] = f"**{plain}**" if target.missed(label, value_of(plain)) else plain
-    return columns, rows
-
-
-def misses(tables: dict[str, tuple[list[str], list[list[str]]]]) -> str:
+def misses(tables: dict[str, Summary]) -> str:
     """Return a table of the results that miss their target for each reason, below it."""
     found: dict[str, list[list[str]]] = {}
-    for group, (columns, rows) in tables.items():
-        for target, row in zip(TARGETS[group], rows, strict=True):
-            bold = [f"{cell.strip('*')} on {label}" for label, cell in zip(columns, row, strict=True) if "**" in cell]
+    for group, targets in TARGETS.items():
+        for target in targets:
+            bold = [(cell, label) for label, cell in tables[group][target.text].items() if "**" in cell]
             if bold:
-                found.setdefault(target.why, []).append(
-                    [f"{TITLES[group]}: {target.text}", target.shown, ", ".join(bold)]
-                )
+                measured = ", ".join(f"{cell.strip('*')} on {label}" for cell, label in bold)
+                row = [f"{TITLES[group]}: {target.text}", target.shown, measured]
+                found.setdefault(target.why, []).append(row)
     parts = (f"{why}\n\n{table(['', 'target', 'measured'], rows)}" for why, rows in found.items())
     return "\n\n".join(parts) or "Nothing."
 
@@ -168,80 +128,37 @@ NUMBERS = [
 ]
 
 
-def numbers_table(tables: dict[str, tuple[list[str], list[list[str]]]]) -> str:
-    """Return the README's table of results from the summary, without interpreters that have none of them."""
-    found: dict[str, dict[str, str]] = {}
-    for name, group, text in NUMBERS:
-        columns, rows = tables[group]
-        (row,) = (row for row in rows if row[0] == text)
-        found[name] = {label: cell.strip("*") for label, cell in zip(columns[2:], row[2:], strict=True)}
-    labels = [label for label in tables["calls"][0][2:] if any(row.get(label, NONE) != NONE for row in found.values())]
-    return table(["", *labels], [[name, *(row.get(label, NONE) for label in labels)] for name, row in found.items()])
+def numbers_table(tables: dict[str, Summary]) -> str:
+    """Return the README's table of results from the summary, for the interpreters with results of calls."""
+    found = {name: tables[group][text] for name, group, text in NUMBERS}
+    labels = list(next(iter(found.values())))
+    rows = [[name, *(row.get(label, NONE).strip("*") for label in labels)] for name, row in found.items()]
+    return table(["", *labels], rows)
 
 
 def about_table(labels: list[str], page: str) -> str:
     """Return the table of machines and interpreters that were measured."""
-    documents = {label: next((d for d in (load(label, name) for name in BENCHMARKS) if d), None) for label in labels}
-    rows = [row for row in cells_of(page, "machine")[1:] if not documents.get(row[0])]
-    for label, document in documents.items():
+    rows = {row["label"]: list(row.values()) for row in rows_of(page, "machine")}
+    for label in labels:
+        document = next(filter(None, (load(label, name) for name in BENCHMARKS)), None)
         if document:
             about = document["machine"]
             options = "with --enable-optimizations" if about["enable_optimizations"] else about["build"]
             keys = ("processor", "cores", "system", "date")
-            rows.append([label, about["python"], about["compiler"], options, *(str(about[key]) for key in keys)])
-    return table(["label", "Python", "compiler", "build", "processor", "cores", "system", "date"], sorted(rows))
-
-
-def accuracy_table(name: str, head: str, labels: list[str], page: str) -> str:
-    """Return a table of docs/accuracy.md from the results, or as it is if there are none."""
-    rows = [[text, *(cell_of(label) for label in labels)] for text, cell_of in ACCURACY_ROWS[name].items()]
-    if not any(is_reading(cell) for row in rows for cell in row[1:]):
-        return section(page, name)
-    return table(*renewed(page, name, [head, *labels], rows))
-
-
-def shares_of(tool: str) -> Callable[[str], str]:
-    """Return the function of a label for a cell: the worst phase's error, and in brackets that of 19 of 20 runs."""
-    return lambda label: " ".join(
-        way.format(number(reading(label, "truth", "tools", tool, key), 1))
-        for way, key in (("{}", "worst"), ("({})", "nineteen"))
-    )
-
-
-def percent(*keys: str) -> Callable[[str], str]:
-    """Return the function of a label for a cell: a number in per cent."""
-    return lambda label: number(reading(label, *keys), 0)
-
-
-TRUTH_TOOLS = ("seismo auto", "seismo none", "seismo all", "cProfile", "by the program's clock", "bare again")
-ACCURACY_ROWS: dict[str, dict[str, Callable[[str], str]]] = {
-    "truth summary": {tool: shares_of(tool) for tool in TRUTH_TOOLS},
-    "errors summary": {
-        "stated errors that hold": percent("truth", "tools", "seismo auto", "held"),
-        "stated error of a phase, median": percent("truth", "tools", "seismo auto", "stated"),
-        "main functions in a run of 0.3 s, worst stated error": percent("errors", "worst", "0.3"),
-        "main functions in a run of 0.3 s, median stated error": percent("errors", "median", "0.3"),
-        "main functions in a run of 1 s, worst stated error": percent("errors", "worst", "1"),
-        "main functions in a run of 1 s, median stated error": percent("errors", "median", "1"),
-        "beside busy processes: own times within their stated error": percent("errors", "busy", "held"),
-        "beside busy processes: widest stated error": percent("errors", "busy", "stated"),
-        "blocks of 0.1 to 1 ms: mean off, worst shape": percent("errors", "blocks", "off"),
-        "blocks of 0.1 to 1 ms: whole times within their stated error": percent("errors", "blocks", "held"),
-        "blocks of 0.1 to 1 ms: widest stated error": percent("errors", "blocks", "stated"),
-    },
-}
+            rows[label] = [label, about["python"], about["compiler"], options, *(str(about[key]) for key in keys)]
+    head = ["label", "Python", "compiler", "build", "processor", "cores", "system", "date"]
+    return table(head, [rows[label] for label in labels if label in rows])
 
 
 def write_tables(label: str) -> None:
     """Write the page of an interpreter with every stored table and every table that the page already has."""
     path = TABLES / f"{label}.md"
     old = path.read_text() if path.exists() else ""
-    head = [
+    parts = [
         f"# Measured on Python {label}",
-        "These are the tables that `benchmarks/run_all.py` wrote for this interpreter.",
+        "These are the tables that `benchmarks/run_all.py` wrote for this interpreter.\n"
         "[performance.md](../performance.md) explains what each measures, how they are read, and on which machine.",
     ]
-    parts = [head[0], "\n".join(head[1:])]
     for name in BENCHMARKS:
         text = section(old, name)
         document = load(label, name)
@@ -255,22 +172,19 @@ def write_tables(label: str) -> None:
 
 def write_pages() -> list[Path]:
     """Write all stored results to the pages, and return the pages' paths."""
-    labels = sorted(folder.name for folder in RESULTS.iterdir() if folder.is_dir()) if RESULTS.is_dir() else []
+    stored = {path.parent.name for path in RESULTS.glob("*/*.json")}
+    known = stored | {path.stem for path in TABLES.glob("*.md")}
+    labels = sorted(known, key=lambda label: [int(part) for part in re.findall(r"\d+", label)])
     page = PAGE.read_text()
     tables = {group: summary(group, labels, page) for group in TARGETS}
-    for group, (columns, rows) in tables.items():
-        page = replace_section(page, f"summary {group}", table(columns, rows))
+    for group, found in tables.items():
+        page = replace_section(page, f"summary {group}", summary_table(group, found))
     page = replace_section(page, "misses", misses(tables))
     page = replace_section(page, "machine", about_table(labels, page))
     explained = [f"| `{name}.py` | {what} |" for name, what in BENCHMARKS.items()]
     page = replace_section(page, "benchmarks", "\n".join(["| benchmark | what it measures |", "|---|---|", *explained]))
     PAGE.write_text(page)
-    known = {path.stem for path in TABLES.glob("*.md")}
-    for label in sorted({*labels, *known}):
+    for label in labels:
         write_tables(label)
-    accuracy = ACCURACY.read_text()
-    for name, head in (("truth summary", "worst phase (19 of 20 runs)"), ("errors summary", "per cent")):
-        accuracy = replace_section(accuracy, name, accuracy_table(name, head, labels, accuracy))
-    ACCURACY.write_text(accuracy)
     README.write_text(replace_section(README.read_text(), "numbers", numbers_table(tables)))
-    return [PAGE, ACCURACY, README, *sorted(TABLES.glob("*.md"))]
+    return [PAGE, README, *sorted(TABLES.glob("*.md"))]

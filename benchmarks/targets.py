@@ -50,15 +50,24 @@ memory, bytes a call | large/paths/seismo memory/bytes_a_call | ≤ 0 | 2 | byte
 default mode, worst phase: points | truth/tools/seismo auto/worst | ≤ 2 | 1 | truth
 default mode, 19 of 20 single runs, beyond bare: points | truth/tools/seismo auto/nineteen | ≤ 3 | 1 | truth
 Python functions only, worst phase: points | truth/tools/seismo none/worst | ≤ 2 | 1 | truth
+Python functions only, 19 of 20 single runs, beyond bare: points | truth/tools/seismo none/nineteen |  | 1
+all C functions, worst phase: points | truth/tools/seismo all/worst |  | 1
+all C functions, 19 of 20 single runs, beyond bare: points | truth/tools/seismo all/nineteen |  | 1
+cProfile, worst phase: points | truth/tools/cProfile/worst |  | 1
+cProfile, 19 of 20 single runs, beyond bare: points | truth/tools/cProfile/nineteen |  | 1
+by the program's clock, worst phase: points | truth/tools/by the program's clock/worst |  | 1
+bare again, worst phase: points | truth/tools/bare again/worst |  | 1
 stated errors that hold, other seeds: per cent | truth/tools/seismo auto/held | ≥ 95 | 0 | width
+stated error of a phase, median: per cent | truth/tools/seismo auto/stated |  | 0
 main functions, run of 0.3 s, worst stated error: per cent | errors/worst/0.3 | ≤ 20 | 0 | width
+main functions, run of 0.3 s, median stated error: per cent | errors/median/0.3 |  | 0
 main functions, run of 1 s, worst stated error: per cent | errors/worst/1 | ≤ 10 | 0 | width
+main functions, run of 1 s, median stated error: per cent | errors/median/1 |  | 0
 beside busy processes, own times within their error: per cent | errors/busy/held | ≥ 95 | 0 | width
 beside busy processes, widest stated error: per cent | errors/busy/stated | ≤ 25 | 0 | width
 blocks of 0.1 to 1 ms, mean off, worst shape: per cent | errors/blocks/off | ≤ 8 | 0 | block
 blocks, stated errors that hold: per cent | errors/blocks/held | ≥ 95 | 0 | block
 blocks, widest stated error: per cent | errors/blocks/stated | ≤ 25 | 0 | block
-cProfile, worst phase: points | truth/tools/cProfile/worst |  | 1
 # timeline: traces
 programs, Python functions only, mean: added time ÷ `seismo profile`'s | timeline/totals/trace/geomean | ≤ 1.15 | 2 | journal
 programs, Python functions only, worst: added time ÷ `seismo profile`'s | timeline/totals/trace/worst | ≤ 1.35 | 2 | journal
