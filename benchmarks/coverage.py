@@ -1,7 +1,7 @@
 """Cost of coverage: whole processes with their data written, beside coverage.py and SlipCover.
 
-Programs. Each tool runs pyperformance's programs (over two seconds bare) as described in processes.py; tools that take
-several times as long run in the first round only.
+Programs. Each tool runs pyperformance's programs (over two seconds bare) as described in processes.py; coverage.py's C
+tracer runs two of them, once.
 
   bare, floor line             an empty LINE callback that is never disabled: the cost of reporting every line
   seismo lines|branches|counts python -m seismo cover -q [--branch|--counts] -o FILE
@@ -42,7 +42,7 @@ def tools() -> dict[str, Tool]:
     seismo = [*PYTHON, "-m", "seismo", "cover", "-q", "-o", "OUT"]
     found = {
         "bare": Tool(PYTHON),
-        FLOOR: under("line", slow=True),
+        FLOOR: under("line"),
         "seismo lines": Tool(seismo),
         "seismo branches": Tool([*seismo, "--branch"]),
         "seismo counts": Tool([*seismo, "--counts"]),
@@ -120,7 +120,7 @@ def main() -> None:
     programs.SCRIPTS.mkdir(parents=True, exist_ok=True)  # SlipCover starts there
     found = tools()
     starting = [name for name in found if name != FLOOR and not name.endswith(" branches")]
-    results, parts, method = results_of(options, found, {"to_floor": FLOOR}, chosen(options), starting, {})
+    results, parts, method = results_of(options, found, {"to_floor": FLOOR}, chosen(options), starting)
     results["against"] = {}
     for what in ("lines", "branches"):
         peers = [f"{peer} {what}" for peer in ("coverage ctrace", "coverage sysmon", "slipcover")]

@@ -5,15 +5,13 @@ The empty LINE callback is the cost of reporting every line, a lower bound for `
   bare, floor line       the empty LINE callback around the whole program
   seismo lines           python -m seismo lines -q -o FILE
   seismo lines --only    the same, for the program's own script only
-  line_profiler          all functions and methods of the script registered; short runs, once
+  line_profiler          all functions and methods of the script registered; two programs, once
 """
 
 from __future__ import annotations
 
 from common import arguments, finish, installed, load_core
 from processes import FLOOR, PYTHON, REPEATS, Tool, chosen, results_of, under
-
-PART = 0.15  # of the usual repeats, for a tool that takes twenty times as long
 
 
 def tools() -> dict[str, Tool]:
@@ -25,15 +23,14 @@ def tools() -> dict[str, Tool]:
         "seismo lines": Tool(seismo),
         "seismo lines --only": Tool([*seismo, "--only", "__main__"]),
     }
-    return {**found, "line_profiler": under("line_profiler", short=True)} if installed("line_profiler") else found
+    return {**found, "line_profiler": under("line_profiler", slow=True)} if installed("line_profiler") else found
 
 
 def main() -> None:
     options = arguments(__doc__, rounds=3, quick_rounds=1, only=REPEATS).parse_args()
     load_core()
-    results, parts, method = results_of(
-        options, tools(), {"to_floor": FLOOR}, chosen(options), ("bare", "seismo lines"), chosen(options, PART)
-    )
+    started = ("bare", "seismo lines")
+    results, parts, method = results_of(options, tools(), {"to_floor": FLOOR}, chosen(options), started)
     finish("lines", options, method, results, "\n\n".join(parts))
 
 

@@ -288,10 +288,9 @@ def main() -> None:
     programs.sources()
     rounds, found, there = rounds_of(options), tools(), commands()
     starting = [name for name in there if name.startswith(("bare", "seismo"))]
-    whole, parts, _ = results_of(
-        options, there, {"to_floor": FLOOR}, {"deltablue": 20} if options.quick else WHOLE, starting, {}
-    )
-    results: dict[str, Any] = {"whole": whole["programs"], "startup": whole["startup"]}
+    repeats = {"deltablue": 20} if options.quick else WHOLE
+    whole, parts, _ = results_of(options, there, {"to_floor": FLOOR}, repeats, starting)
+    results: dict[str, Any] = {"whole": whole}
     results["memory"] = {"seismo lines": apart(memory_of, LIVE if options.quick else MOST)}
     names = options.only or (QUICK_CASES if options.quick else CASES)
     cases = {name: CASES[name](1 if options.quick else 2) for name in names}

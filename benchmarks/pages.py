@@ -156,8 +156,9 @@ def write_tables(label: str) -> None:
     old = path.read_text() if path.exists() else ""
     parts = [
         f"# Measured on Python {label}",
-        "These are the tables that `benchmarks/run_all.py` wrote for this interpreter.\n"
-        "[performance.md](../performance.md) explains what each measures, how they are read, and on which machine.",
+        """\
+These are the tables that `benchmarks/run_all.py` wrote for this interpreter.
+[performance.md](../performance.md) explains what each measures, how they are read, and on which machine.""",
     ]
     for name in BENCHMARKS:
         text = section(old, name)

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import programs
-from common import HERE, geomean, median, number, output_of, progress, rounds_of, spread, summary, table
+from common import HERE, geomean, median, number, output_of, progress, rounds_of, spread, table
 
 if TYPE_CHECKING:
     import argparse
@@ -31,22 +31,18 @@ FEW = ("deltablue", "chaos")
 
 @dataclass
 class Tool:
-    """A command before the script, with OUT for the output file.
-
-    `slow` tools run in the first round only; `short` ones only on short programs, once.
-    """
+    """A command before the script, with OUT for the output file. A slow tool runs once, and two programs only."""
 
     command: list[str]
     slow: bool = False
     environment: dict[str, str] = field(default_factory=dict)  # added to the environment, with OUT in the values
     cwd: Path | None = None  # default: the folder of the output
-    short: bool = False
 
 
-def under(what: str, slow: bool = False, short: bool = False) -> Tool:
+def under(what: str, slow: bool = False) -> Tool:
     """Return a tool of peers.py."""
     out = "NONE" if what in ("line", "references") else "OUT"
-    return Tool([*PYTHON, str(HERE / "peers.py"), what, out], slow, short=short)
+    return Tool([*PYTHON, str(HERE / "peers.py"), what, out], slow)
 
 
 Readings = dict[str, dict[str, list[float]]]  # program -> tool -> wall seconds
@@ -84,10 +80,10 @@ def measure(
     failed: set[str] = set()
     with tempfile.TemporaryDirectory() as temporary:
         for turn in range(rounds):
-            for program, repeats in chosen.items():
+            for at, (program, repeats) in enumerate(chosen.items()):
                 script = words(program, repeats)
                 for name, tool in found.items():
-                    if name in failed or (tool.slow and turn):
+                    if name in failed or (tool.slow and (turn or at > 1)):
                         continue
                     progress(f"round {turn + 1} of {rounds}: {program} under {name}")
                     try:
@@ -99,7 +95,7 @@ def measure(
 
 
 def compare(readings: Readings, bases: dict[str, str]) -> dict[str, Any]:
-    """Return {program: {tool: {walls' summary, times, added, and ratios to the bases}}}.
+    """Return {program: {tool: {"best" wall, "times", "added", and ratios to the bases}}}.
 
     `bases` has {key: the tool whose added time is the divisor}, such as {"to_floor": "floor line"}.
     """
@@ -110,7 +106,7 @@ def compare(readings: Readings, bases: dict[str, str]) -> dict[str, Any]:
         over = {key: more[base] for key, base in bases.items() if more.get(base, 0) > 0}
         results[program] = {
             name: {
-                **summary(by_tool[name]),
+                "best": best[name],
                 "times": best[name] / best["bare"],
                 "added": more[name],
                 **{key: more[name] / over[key] if key in over else math.nan for key in bases},
@@ -125,7 +121,7 @@ def totals(results: dict[str, Any]) -> dict[str, Any]:
     summed: dict[str, Any] = {}
     for name in {name: None for row in results.values() for name in row if name != "bare"}:
         rows = [row[name] for row in results.values() if name in row]
-        summed[name] = {"programs": len(rows)}
+        summed[name] = {}
         for key in ("times", *(key for key in rows[0] if key.startswith("to_"))):
             known = [row[key] for row in rows if row[key] > 0]
             summed[name] |= {key: geomean(known), f"{key}_worst": max(known, default=math.nan)}
@@ -142,7 +138,7 @@ def render(results: dict[str, Any]) -> str:
     ]
     for key in next(iter(summed.values())):
         cells = [summed[name][key] for name in names]
-        if key != "programs" and not all(math.isnan(cell) for cell in cells):
+        if not all(math.isnan(cell) for cell in cells):
             what, _, worst = key.removeprefix("to_").partition("_")
             label = "" if what == "times" else f"added ÷ that of {what}, "
             rows.append([label + (worst or "geomean"), "", *(number(cell) for cell in cells)])
@@ -154,19 +150,8 @@ def startup(tools: dict[str, Tool], quick: bool) -> dict[str, Any]:
     with tempfile.NamedTemporaryFile(suffix=".py") as script:
         readings = measure({"start-up": 0}, tools, 17 if quick else 42, lambda *_: [script.name])["start-up"]
     # The first two fill the page cache and write the bytecode.
-    walls = {name: [wall * 1000 for wall in taken[2:]] for name, taken in readings.items() if len(taken) > 2}
-    bare = walls["bare"]
-    return {
-        name: {**summary(taken), "added_median": median(taken) - median(bare), "added_best": min(taken) - min(bare)}
-        for name, taken in walls.items()
-    }
-
-
-def render_startup(start: dict[str, Any]) -> str:
-    """Return the table of the empty script."""
-    keys = ("best", "median", "added_best", "added_median")
-    cells = [[name, *(number(value[key], 1) for key in keys)] for name, value in start.items()]
-    return table(["start-up, ms", "best", "median", "best added", "median added"], cells)
+    walls = {name: 1000 * median(taken[2:]) for name, taken in readings.items() if len(taken) > 2}
+    return {name: {"median": wall, "added_median": wall - walls["bare"]} for name, wall in walls.items()}
 
 
 def results_of(
@@ -175,33 +160,26 @@ def results_of(
     bases: dict[str, str],
     repeats: dict[str, int],
     started: Iterable[str],
-    short: dict[str, int],
 ) -> tuple[dict[str, Any], list[str], str]:
-    """Measure start-up, programs (with these repeats) and short programs. Return results, tables and the method.
+    """Measure start-up, and programs with these repeats. Return results, tables and the method.
 
-    `bases` is that of compare(); `started` has the tools that also run an empty script. Short programs also run under
-    the tools that are bases.
+    `bases` is that of compare(); `started` has the tools that also run an empty script.
     """
     rounds = rounds_of(options)
     start = startup({name: found[name] for name in started}, options.quick)
-    readings = measure(repeats, {name: tool for name, tool in found.items() if not tool.short}, rounds)
+    readings = measure(repeats, found, rounds)
     compared = compare(readings, bases)
     results = {"programs": compared, "totals": totals(compared), "startup": start}
-    parts = [render(compared)]
-    beside = {name: tool for name, tool in found.items() if tool.short or name in ("bare", *bases.values())}
-    if any(tool.short for tool in found.values()):
-        once = compare(measure(short, beside, 1), bases)
-        results |= {"slow": once, "slow_totals": totals(once)}
-        parts += ["Short runs:", render(once)]
+    cells = [[name, *(number(value, 1) for value in of.values())] for name, of in start.items()]
+    parts = [render(compared), table(["start-up, ms", "median", "median added"], cells)]
     worst = max(spread(row["bare"]) for row in readings.values())
     method = (
-        f"best wall time of {rounds} interleaved rounds (slow tools and short runs: 1); bare readings spread up to "
+        f"best wall time of {rounds} interleaved rounds (slow tools: 1); bare readings spread up to "
         f"{worst * 100:.1f} %; start-ups in turn"
     )
-    return results, [*parts, render_startup(start)], method
+    return results, parts, method
 
 
-def chosen(options: argparse.Namespace, part: float = 1.0) -> dict[str, int]:
-    """Return {program: repeats} for the options; `part` scales the usual repeats."""
-    names = options.only or (FEW if options.quick else REPEATS)
-    return {name: max(1, round(REPEATS[name] * part)) for name in names}
+def chosen(options: argparse.Namespace) -> dict[str, int]:
+    """Return {program: repeats} for the options."""
+    return {name: REPEATS[name] for name in options.only or (FEW if options.quick else REPEATS)}

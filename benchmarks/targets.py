@@ -111,17 +111,17 @@ the same suite under pytest-cov: × bare | coverage/suite/packaging/pytest-cov c
 start-up, ms added | coverage/startup/seismo lines/added_median | ≤ 25 | 1 | start
 # lines: times of lines
 all lines: ÷ floor | lines/totals/seismo lines/to_floor | ≤ 1.6 | 2 | event
-line_profiler: × bare | lines/slow_totals/line_profiler/times |  | 1
+line_profiler: × bare | lines/totals/line_profiler/times |  | 1
 start-up, ms added | lines/startup/seismo lines/added_median | ≤ 25 | 1 | start
 # objects
 by type: ns an event | objects/totals/seismo types/ns | ≤ 5 | 1 | heap
 by line: ns an event | objects/totals/seismo lines/ns | ≤ 35 | 1 | heap
 the empty tracer: ns an event | objects/totals/floor references/ns |  | 1
-deltablue, by line: × bare | objects/whole/deltablue/seismo lines/times | ≤ 1.5 | 2
-deltablue under tracemalloc: × bare | objects/whole/deltablue/tracemalloc/times |  | 2
-deltablue under memray's object lifetimes: × bare | objects/whole/deltablue/memray/times |  | 2
+deltablue, by line: × bare | objects/whole/programs/deltablue/seismo lines/times | ≤ 1.5 | 2
+deltablue under tracemalloc: × bare | objects/whole/programs/deltablue/tracemalloc/times |  | 2
+deltablue under memray's object lifetimes: × bare | objects/whole/programs/deltablue/memray/times |  | 2
 table of living objects, worst: bytes an object | objects/memory/seismo lines/worst | ≤ 40 | 1 | bytes
-start-up, ms added | objects/startup/seismo lines/added_median | ≤ 25 | 1 | start
+start-up, ms added | objects/whole/startup/seismo lines/added_median | ≤ 25 | 1 | start
 # pages
 page of 10,000 paths: kB | browser/page/10000/kB | ≤ 900 | 0
 page of 200,000 paths: kB | browser/page/200000/kB | ≤ 6000 | 0

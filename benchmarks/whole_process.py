@@ -9,8 +9,7 @@ file. Missing tools (trace0 needs 3.13) are left out and named.
   seismo auto     python -m seismo profile -q -o FILE                         Python and C functions
   seismo counts   python -m seismo profile -q --timing none -o FILE           the same, counts alone
   cProfile        python -m cProfile -o FILE                                  Python and C functions
-  yappi, VizTracer, pyinstrument (1 ms sampling): short runs of two programs, once, beside bare and cProfile; VizTracer
-                  with room for all its entries
+  yappi, VizTracer, pyinstrument (1 ms sampling): two programs, once; VizTracer keeps its last 3,000,000 entries
 
 Start-up: an empty script, bare and under `seismo profile -q`, strictly in turn, median and minimum of many.
 """
@@ -23,7 +22,6 @@ from processes import PYTHON, Tool, results_of
 # Repeats of the body for a run of about half a second on the slowest interpreter.
 PROGRAMS = {"deltablue": 12, "richards": 9, "chaos": 9, "go": 4, "deepcopy": 9, "sqlglot": 7}
 FEW = ("deltablue", "chaos", "sqlglot")
-SHORT = {"deltablue": 2, "sqlglot": 2}
 STARTED = ("bare", "seismo auto", "seismo none", "cProfile")  # with an empty script
 BASES = {"to_cprofile": "cProfile", "to_trace0": "trace0"}
 PEERS = ("trace0", "yappi", "VizTracer", "pyinstrument")  # may be missing
@@ -40,9 +38,9 @@ def tools() -> dict[str, Tool]:
         "seismo auto": Tool(seismo),
         "seismo counts": Tool([*seismo, "--timing", "none"]),
         "cProfile": Tool([*PYTHON, "-m", "cProfile", "-o", "OUT"]),
-        "yappi": Tool([*PYTHON, "-m", "yappi", "-b", "-c", "wall", "-o", "OUT"], short=True),
-        "VizTracer": Tool([*PYTHON, "-m", "viztracer", *viztracer], short=True),
-        "pyinstrument": Tool([*PYTHON, "-m", "pyinstrument", "-r", "pyisession", "-o", "OUT"], short=True),
+        "yappi": Tool([*PYTHON, "-m", "yappi", "-b", "-c", "wall", "-o", "OUT"], slow=True),
+        "VizTracer": Tool([*PYTHON, "-m", "viztracer", *viztracer], slow=True),
+        "pyinstrument": Tool([*PYTHON, "-m", "pyinstrument", "-r", "pyisession", "-o", "OUT"], slow=True),
     }
 
 
@@ -51,9 +49,7 @@ def main() -> None:
     missing = [name for name in PEERS if not installed(name)]
     found = {name: tool for name, tool in tools().items() if name not in missing}
     repeats = {name: PROGRAMS[name] for name in options.only or (FEW if options.quick else PROGRAMS)}
-    short = {name: SHORT[name] for name in SHORT if name in repeats} or SHORT
-    results, parts, method = results_of(options, found, BASES, repeats, STARTED, short)
-    results["missing"] = missing
+    results, parts, method = results_of(options, found, BASES, repeats, STARTED)
     method += f"; not installed: {', '.join(missing)}" if missing else ""
     finish("whole_process", options, method, results, "\n\n".join(parts))
 
