@@ -290,11 +290,6 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "\n".join([line(head), rule, *(line(row) for row in body)])
 
 
-def added(fraction: float) -> str:
-    """Return the relative increase as a percentage for a table."""
-    return f"{fraction * 100:+.0f}%"
-
-
 def arguments(
     description: str | None, rounds: int, quick_rounds: int, only: Iterable[str] = ()
 ) -> argparse.ArgumentParser:

@@ -3,7 +3,8 @@
 Three comparisons, each in one process, with its tools in turn in every round:
 
 filters     A tool whose predicate matches no function of the program: a Python callback (`seismo.hooks.set_profile`
-            with `where=`) and a watch; on two programs, in the first round, hunter with a query that matches nothing.
+            with `where=`) and a watch.
+hunter      hunter with a query that matches nothing, on two programs, once.
 rare        A predicate that matches 1 call in 10,000 of a loop of equal calls. The calls of a tool's function are
             counted and checked, so that no tool is fast because it misses events.
 callbacks   Unfiltered: an empty Python function in `sys.setprofile` and in `seismo.hooks.set_profile`, an empty C
@@ -106,17 +107,14 @@ def hook(function: Callable[..., object], where: str | None = None) -> Callable[
 
 
 def hunter() -> dict[str, Tool]:
-    """Return hunter with a query that matches nothing, or nothing if it is not installed."""
-    if not installed("hunter"):
-        return {}
-    import hunter as peer
+    import hunter as peer  # type: ignore[import-not-found]
 
     tracer: list[Any] = []
 
     def start() -> None:
         tracer.append(peer.trace(peer.Q(module="no.such"), action=lambda event: None))
 
-    return {"hunter": Tool(start, lambda: tracer.pop().stop(), rounds=1, cases=HUNTED)}
+    return {"bare": bare(), "hunter": Tool(start, lambda: tracer.pop().stop())}
 
 
 class Client:
@@ -143,7 +141,7 @@ def filters() -> dict[str, Tool]:
     found = with_floors("floor py", "floor profile")
     found["hook"] = opened(hook(ignore, NOTHING))
     found["watch"] = opened(lambda: seismo.watch(NO_CALL))
-    return found | hunter()
+    return found
 
 
 def rare(counted: Counted) -> dict[str, Tool]:
@@ -168,16 +166,12 @@ def callbacks(c: Client) -> dict[str, Tool]:
 
 PAIRS = {"python, python": ("python", "python"), "c, c": ("c", "c"), "python, c": ("python", "c")}
 OVER = [("python", "sys.setprofile"), ("c", "floor c"), ("c", "floor profile")]
-TITLES = {"filters": "Matching nothing", "rare": "Matching 1 call in 10,000", "callbacks": "Unfiltered"}
-
-
-def totals(found: dict[str, Any]) -> dict[str, Any]:
-    """Return {tool: worst_and_mean()} of the times relative to bare."""
-    names = {name for row in found.values() for name in row} - {"bare"}
-    return {
-        name: worst_and_mean({case: 1 + row[name]["added"] for case, row in found.items() if name in row})
-        for name in sorted(names)
-    }
+TITLES = {
+    "filters": "Matching nothing",
+    "rare": "Matching 1 call in 10,000",
+    "callbacks": "Unfiltered",
+    "hunter": "hunter, matching nothing",
+}
 
 
 def relations(found: dict[str, Any]) -> dict[str, Any]:
@@ -205,13 +199,15 @@ def main() -> None:
     rounds, size = rounds_of(options), 1 if options.quick else 4
     small = micro(options.quick)
     bodies = {name: programs.load(name) for name in options.only or (FEW if options.quick else CALLING)}
-    few = {name: body for name, body in bodies.items() if name in FEW}
+    few, hunted = ({name: body for name, body in bodies.items() if name in names} for names in (FEW, HUNTED))
     counted, rarities = Counted(), 25 * size
     parts = {
         "filters": (filters(), {**small, **bodies}, rounds),
         "rare": (rare(counted), {"1 call in 10,000": lambda: mostly_often(rarities)}, 2 * rounds + 1),
         "callbacks": (callbacks(Client()), {**small, "c functions": lambda: c_calls(100_000 * size), **few}, rounds),
     }
+    if installed("hunter"):
+        parts["hunter"] = (hunter(), hunted, 1)
     results: dict[str, Any] = {}
     texts = []
     for part, (found, cases, n) in parts.items():
@@ -220,7 +216,13 @@ def main() -> None:
     wanted = 2 * rarities * 2 * (2 * rounds + 1)  # a call and a return of `rarely`, two runs in each round
     if counted.events != wanted:
         raise SystemExit(f"the hook that wants 1 call in {EVERY} was called {counted.events} times, not {wanted}")
-    results["totals"] = {name: totals(found) for name, found in results.items()}
+    results["totals"] = {
+        part: {
+            name: worst_and_mean({case: 1 + row[name]["added"] for case, row in results[part].items()})
+            for name in found
+        }
+        for part, (found, _, _) in parts.items()
+    }
     results["relations"] = relations(results["callbacks"])
     rows = [
         [name, *(number(found[key]) for key in ("geomean", "worst"))] for name, found in results["relations"].items()

@@ -20,10 +20,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from common import Case, added, empty_hook, finish, geomean, number, progress, summary, table, timed, unrest
+from common import Case, empty_hook, geomean, number, progress, table, timed, unrest
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Callable
 
 MODERN = sys.version_info >= (3, 12)
@@ -75,16 +74,11 @@ def micro(quick: bool) -> dict[str, Case]:
 
 @dataclass
 class Tool:
-    """A hook: its start and stop, and the tool by whose added time its own is divided ("" for none).
-
-    `rounds` is a maximum; `cases` restricts it to these cases, if there are any.
-    """
+    """A hook: its start and stop, and the tool by whose added time its own is divided ("" for none)."""
 
     start: Callable[[], object]
     stop: Callable[[], object]
     floor: str = ""
-    rounds: int = 1_000_000
-    cases: tuple[str, ...] = ()
 
 
 # The empty hooks by their names in the tables: floor py has the events of Python functions, floor c also those of C.
@@ -107,7 +101,7 @@ def empty(name: str, base: str = "") -> Tool:
     return Tool(*empty_hook(HOOKS[name]), base)
 
 
-def trace0(base: str, rounds: int) -> dict[str, Tool]:
+def trace0(base: str) -> dict[str, Tool]:
     """Return trace0, which writes its trace to a file, or nothing if it is not installed."""
     if not importlib.util.find_spec("trace0"):
         return {}
@@ -125,7 +119,7 @@ def trace0(base: str, rounds: int) -> dict[str, Tool]:
         for path in Path(folder.name).iterdir():
             path.unlink()
 
-    return {"trace0": Tool(start, stop, base, rounds)}
+    return {"trace0": Tool(start, stop, base)}
 
 
 # ---- readings ----
@@ -144,15 +138,14 @@ def turned(
 
 
 def measure(cases: dict[str, Any], found: dict[str, Tool], rounds: int, turn: Callable[..., Any] = turned) -> Readings:
-    """Take all tools in turn in every round. A tool has no readings for cases in which it does not run."""
+    """Take all tools in turn in every round."""
     readings: Readings = {case: {name: {} for name in found} for case in cases}
     for number_of in range(rounds):
         for case, body in cases.items():
             progress(f"round {number_of + 1} of {rounds}: {case}")
             for name, tool in found.items():
-                if number_of < tool.rounds and (not tool.cases or case in tool.cases):
-                    for kind, taken in turn(tool, body).items():
-                        readings[case][name].setdefault(kind, []).extend(taken)
+                for kind, taken in turn(tool, body).items():
+                    readings[case][name].setdefault(kind, []).extend(taken)
     return readings
 
 
@@ -170,17 +163,14 @@ def ratio_of(
 
 
 def ratios(readings: Readings, found: dict[str, Tool]) -> dict[str, Any]:
-    """Return {case: {tool: {"added": relative to bare, "ratio": to the floor's added time or nan, their summary}}}."""
+    """Return {case: {tool: {"best": s, "added": relative to bare, "ratio": to the floor's added time or nan}}}."""
     results: dict[str, Any] = {}
     for case, taken in readings.items():
         results[case] = row = {}
         for name, tool in found.items():
-            if not taken[name]:  # it does not run in this case
-                continue
-            times = taken[name]["warm"]
-            row[name] = {**summary(times), "added": min(times) / min(taken["bare"]["warm"]) - 1, "ratio": math.nan}
-            if tool.floor:
-                row[name] |= {"ratio": ratio_of(taken, name, tool.floor), "floor": tool.floor}
+            best = min(taken[name]["warm"])
+            ratio = ratio_of(taken, name, tool.floor) if tool.floor else math.nan
+            row[name] = {"best": best, "added": best / min(taken["bare"]["warm"]) - 1, "ratio": ratio}
     return results
 
 
@@ -193,37 +183,14 @@ def worst_and_mean(known: dict[str, float]) -> dict[str, Any]:
     return {"geomean": geomean(known.values()), "worst": known[worst], "worst_case": worst, "programs": len(known)}
 
 
-def totals(results: dict[str, Any], found: dict[str, Tool]) -> dict[str, Any]:
-    """Return {tool: worst_and_mean()} over the programs with a valid ratio."""
-    summed = {name: worst_and_mean({case: row[name]["ratio"] for case, row in results.items()}) for name in found}
-    return {name: total for name, total in summed.items() if found[name].floor and total}
-
-
 def render(results: dict[str, Any], found: dict[str, Tool]) -> str:
     """Return the table: bare milliseconds, each tool's added per cent, and in brackets the ratio to its floor."""
     names = [name for name in found if name != "bare"]
     rows = []
     for case, row in results.items():
         cells = [
-            added(row[name]["added"]) + (f" ({number(row[name]['ratio'])})" if found[name].floor else "")
-            if name in row
-            else number(None)
+            f"{row[name]['added'] * 100:+.0f}%" + (f" ({number(row[name]['ratio'])})" if found[name].floor else "")
             for name in names
         ]
         rows.append([case, number(row["bare"]["best"] * 1000, 1), *cells])
     return table(["program", "bare ms", *names], rows)
-
-
-def conclude(
-    name: str, options: argparse.Namespace, found: dict[str, Tool], readings: dict[str, Readings], method: str
-) -> None:
-    """Print the results for micro programs and programs."""
-    results: dict[str, Any] = {part: ratios(taken, found) for part, taken in readings.items()}
-    text = render({case: row for part in results.values() for case, row in part.items()}, found)
-    results["totals"] = {part: totals(results[part], found) for part in readings}
-    rows = [
-        [f"{part}, {tool}: ratio", number(total["geomean"]), number(total["worst"]), total["worst_case"]]
-        for part, of in results["totals"].items()
-        for tool, total in of.items()
-    ]
-    finish(name, options, method, results, f"{text}\n\n{table(['', 'geomean', 'worst', 'in'], rows)}")

@@ -26,8 +26,8 @@ from functools import partial
 from typing import Any
 
 import programs
-from common import arguments, load_core, rounds_of
-from inprocess import MODERN, Tool, bare, conclude, empty, measure, micro, trace0, turned
+from common import arguments, finish, load_core, number, rounds_of, table
+from inprocess import MODERN, Tool, bare, empty, measure, micro, ratios, render, trace0, turned, worst_and_mean
 
 import seismo.cprofile
 
@@ -65,7 +65,7 @@ def tools() -> dict[str, Tool]:
         "seismo auto": recorder("auto"),
         "seismo all": recorder("all"),
         "cProfile": cleared(cProfile.Profile(), "floor c"),
-        **trace0("floor py", rounds=1),
+        **trace0("floor py"),
         "seismo.cprofile": cleared(seismo.cprofile.Profile(), "cProfile"),
     }
     return {name: tool for name, tool in found.items() if tool}
@@ -76,15 +76,24 @@ def main() -> None:
     found, rounds = tools(), rounds_of(options)
     bodies = {name: programs.load(name) for name in options.only or programs.PROGRAMS}
     turn = partial(turned, warm=WARM, clock=time.thread_time)
-    readings = {
-        "micro": measure(micro(options.quick), found, 2 * rounds + 1, turn),
-        "programs": measure(bodies, found, rounds, turn),
+    parts: dict[str, dict[str, Any]] = {
+        "micro": ratios(measure(micro(options.quick), found, 2 * rounds + 1, turn), found),
+        "programs": ratios(measure(bodies, found, rounds, turn), found),
     }
+    totals: dict[str, dict[str, Any]] = {}
+    rows = []
+    for part, cases in parts.items():
+        by_tool = {name: {case: row[name]["ratio"] for case, row in cases.items()} for name in found}
+        totals[part] = {name: total for name, known in by_tool.items() if (total := worst_and_mean(known))}
+        for name, total in totals[part].items():
+            cells = [number(total["geomean"]), number(total["worst"]), total["worst_case"]]
+            rows.append([f"{part}, {name}: ratio", *cells])
     method = (
         f"best of {WARM} runs in each of {rounds} interleaved rounds (micro {2 * rounds + 1}), one process, processor "
         "time; added time over bare, in brackets divided by the added time of the empty hook on the same events"
     )
-    conclude("overhead", options, found, readings, method)
+    text = f"{render(parts['micro'] | parts['programs'], found)}\n\n{table(['', 'geomean', 'worst', 'in'], rows)}"
+    finish("overhead", options, method, {**parts, "totals": totals}, text)
 
 
 if __name__ == "__main__":

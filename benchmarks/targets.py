@@ -88,7 +88,7 @@ how far off a time may be, 99 of 100, worst program: µs | timeline/totals/trace
 a hook that matches nothing: × bare | hooks/totals/filters/hook/geomean | ≤ 1.03 (3.11: –) | 2 | hub
 a watch that matches nothing: × bare | hooks/totals/filters/watch/geomean | ≤ 1.03 (3.11: –) | 2 | hub
 the empty profile hook: × bare | hooks/totals/filters/floor profile/geomean |  | 2
-hunter matching nothing: × bare | hooks/totals/filters/hunter/geomean |  | 1
+hunter matching nothing: × bare | hooks/totals/hunter/hunter/geomean |  | 1
 a hook on 1 call in 10,000, worst: × bare | hooks/totals/rare/hook/worst | ≤ 1.1 (3.11: –) | 2 | hub
 a watch on 1 call in 10,000, worst: × bare | hooks/totals/rare/watch/worst | ≤ 1.1 (3.11: –) | 2 | hub
 a Python callback: ÷ `sys.setprofile` | hooks/relations/python ÷ sys.setprofile/geomean | ≤ 1 | 2 | hub

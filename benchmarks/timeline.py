@@ -68,7 +68,7 @@ def tools(path: Path) -> dict[str, Tool]:
         "trace every": Traced(path, core, "floor", "none", journal=True, timing="every"),
         "profile auto": Traced(path, core, "floor", "auto"),
         "trace auto": Traced(path, core, "profile auto", "auto", journal=True),
-        **trace0("floor", 1_000_000),
+        **trace0("floor"),
     }
 
 
