@@ -41,14 +41,28 @@ LEFT_OUT = 3  # exit status of a benchmark that lacks a requirement and has repo
 Case = Callable[[], object]
 
 
-def here_tag() -> str:
-    """Return a folder name for this interpreter; patch releases share a cache tag but not always a C library."""
-    return f"{sys.implementation.name}-{platform.python_version()}-{platform.machine()}"
-
-
 def load_floor() -> ModuleType:
-    """Return the extension of floor/floor.c, compiled on first use. Raise RuntimeError if it does not compile."""
-    return load_extension("floor_hook", HERE / "floor" / "floor.c")
+    """Return the extension of floor/floor.c, compiled if it or seismo.h is newer than the build.
+
+    Raise RuntimeError with the compiler's output if it does not compile.
+    """
+    # Patch releases share a cache tag but not always a C library.
+    here = f"{sys.implementation.name}-{platform.python_version()}-{platform.machine()}"
+    source, header = HERE / "floor" / "floor.c", ROOT / "src" / "seismo" / "include" / "seismo.h"
+    target = BUILD / "floor" / here / f"floor_hook{sysconfig.get_config_var('EXT_SUFFIX')}"
+    newest = max(path.stat().st_mtime for path in (source, header))
+    if not target.exists() or target.stat().st_mtime < newest:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        compiler = shlex.split(sysconfig.get_config_var("CC") or "cc")
+        flags = ["-std=c11", "-O2", "-fPIC", "-shared", "-Wall", "-Wextra", "-Werror"]
+        folders = [f"-I{folder}" for folder in (sysconfig.get_paths()["include"], header.parent)]
+        output_of([*compiler, *flags, *folders, str(source), "-o", str(target)])
+    spec = importlib.util.spec_from_file_location("floor_hook", target)
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 STARTS = ("PY_START", "PY_RESUME", "PY_UNWIND", "PY_THROW")
@@ -86,30 +100,6 @@ def empty_hook(name: str, callback: str = "callback") -> tuple[Case, Case]:
         monitoring.free_tool_id(tools.pop())
 
     return start, stop
-
-
-def load_extension(name: str, source: Path, *headers: Path) -> ModuleType:
-    """Return the extension module of one C file, compiled if it or an included header is newer than the build.
-
-    Raise RuntimeError with the compiler's output if it does not compile.
-    """
-    target = BUILD / "floor" / here_tag() / f"{name}{sysconfig.get_config_var('EXT_SUFFIX')}"
-    newest = max(path.stat().st_mtime for path in (source, *headers))
-    if not target.exists() or target.stat().st_mtime < newest:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        compiler = shlex.split(sysconfig.get_config_var("CC") or "cc")
-        command = [*compiler, "-std=c11", "-O2", "-fPIC", "-shared", "-Wall", "-Wextra", "-Werror"]
-        folders = [sysconfig.get_paths()["include"], *(str(header.parent) for header in headers)]
-        command += [*(f"-I{folder}" for folder in folders), str(source), "-o", str(target)]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        if done.returncode:
-            raise RuntimeError(f"{source.name} does not compile: {shlex.join(command)}\n{done.stderr}")
-    spec = importlib.util.spec_from_file_location(name, target)
-    assert spec
-    assert spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def load_core() -> Any:
@@ -174,18 +164,19 @@ def output_of(command: Sequence[str], **how: Any) -> str:
     return done.stdout
 
 
-# The last line is the seconds of processors, and the most kB that the process took.
-ASKED = (
-    "import sys, time; from seismo.cli.main import main; main(sys.argv[1:]); "
-    "print(time.process_time(), open('/proc/self/status').read().partition('VmHWM:')[2].split()[0])"
-)
+def answered(*words: str) -> dict[str, float]:
+    """Run a command of seismo in this process, which is new. Return the seconds of processors and the peak bytes."""
+    from seismo.cli.main import main
+
+    main(list(words))
+    return {"cpu_seconds": time.process_time(), "peak_bytes": most_resident()}
 
 
 def asked(*words: str) -> dict[str, float]:
     """Run a command of seismo in a new process. Return its seconds, those of processors, and its peak bytes."""
     start = time.perf_counter()
-    cpu, peak = output_of([sys.executable, "-c", ASKED, *words]).splitlines()[-1].split()
-    return {"seconds": time.perf_counter() - start, "cpu_seconds": float(cpu), "peak_bytes": int(peak) * 1024}
+    of_process = apart(answered, *words)
+    return {"seconds": time.perf_counter() - start, **of_process}
 
 
 @contextlib.contextmanager
@@ -265,11 +256,6 @@ def unrest(values: Sequence[float]) -> float:
     return ordered[1] / ordered[0] - 1 if len(ordered) > 1 else 0.0
 
 
-def summary(values: Sequence[float]) -> dict[str, Any]:
-    """Return best, median, spread and count of a series of readings, for the JSON."""
-    return {"best": min(values), "median": median(values), "spread": spread(values), "n": len(values)}
-
-
 def number(value: float | None, digits: int = 2) -> str:
     """Return a number as a cell, or a dash if there is none."""
     return "–" if value is None or math.isnan(value) else f"{value:.{digits}f}"
@@ -281,12 +267,10 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     widths = [max(len(row[i]) for row in [list(head), *body]) for i in range(len(head))]
 
     def line(cells: Sequence[str]) -> str:
-        padded = [
-            cell.ljust(w) if i == 0 else cell.rjust(w) for i, (cell, w) in enumerate(zip(cells, widths, strict=True))
-        ]
-        return "| " + " | ".join(padded) + " |"
+        numbers = (f" {cell:>{width}} |" for cell, width in zip(cells[1:], widths[1:], strict=True))
+        return f"| {cells[0]:<{widths[0]}} |{''.join(numbers)}"
 
-    rule = "|" + "|".join("-" * (w + 2) if i == 0 else "-" * (w + 1) + ":" for i, w in enumerate(widths)) + "|"
+    rule = f"|{'-' * (widths[0] + 2)}|{''.join('-' * (width + 1) + ':|' for width in widths[1:])}"
     return "\n".join([line(head), rule, *(line(row) for row in body)])
 
 

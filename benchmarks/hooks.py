@@ -19,11 +19,10 @@ from __future__ import annotations
 
 import sys
 from contextlib import ExitStack, contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import programs
-from common import HERE, arguments, finish, installed, load_core, load_extension, number, rounds_of, table
+from common import arguments, finish, installed, load_core, load_floor, number, rounds_of, table
 from inprocess import SMALLEST, Tool, bare, empty, measure, micro, ratios, render, worst_and_mean
 
 import seismo
@@ -31,7 +30,6 @@ import seismo.hooks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from types import ModuleType
 
 # The programs with most calls.
 CALLING = [name for name in programs.PROGRAMS if name not in ("float", "monte_carlo")]
@@ -117,19 +115,13 @@ def hunter() -> dict[str, Tool]:
     return {"bare": bare(), "hunter": Tool(start, lambda: tracer.pop().stop())}
 
 
-class Client:
-    """The extension floor/client.c: empty C callbacks through seismo.h, each as a context manager."""
-
-    def __init__(self) -> None:
-        header = Path(seismo.get_include()) / "seismo.h"
-        self.module: ModuleType = load_extension("floor_client", HERE / "floor" / "client.c", header)
-        self.module.load()
-
-    @contextmanager
-    def profile(self) -> Iterator[None]:
-        hook = self.module.profile()
-        yield
-        self.module.remove(hook)
+@contextmanager
+def c_hook() -> Iterator[None]:
+    """Set an empty C callback through seismo.h."""
+    floor = load_floor()
+    hook = floor.profile()
+    yield
+    floor.remove(hook)
 
 
 def with_floors(*names: str) -> dict[str, Tool]:
@@ -151,16 +143,17 @@ def rare(counted: Counted) -> dict[str, Tool]:
     return found
 
 
-def callbacks(c: Client) -> dict[str, Tool]:
+def callbacks() -> dict[str, Tool]:
+    load_floor().load()
     first, second = hook(ignore), hook(ignore_too)
     return {
         **with_floors("floor profile", "floor c"),
         "sys.setprofile": Tool(lambda: sys.setprofile(ignore), lambda: sys.setprofile(None)),
         "python": opened(first),
         "python, python": opened(first, second),
-        "c": opened(c.profile),
-        "c, c": opened(c.profile, c.profile),
-        "python, c": opened(first, c.profile),
+        "c": opened(c_hook),
+        "c, c": opened(c_hook, c_hook),
+        "python, c": opened(first, c_hook),
     }
 
 
@@ -204,7 +197,7 @@ def main() -> None:
     parts = {
         "filters": (filters(), {**small, **bodies}, rounds),
         "rare": (rare(counted), {"1 call in 10,000": lambda: mostly_often(rarities)}, 2 * rounds + 1),
-        "callbacks": (callbacks(Client()), {**small, "c functions": lambda: c_calls(100_000 * size), **few}, rounds),
+        "callbacks": (callbacks(), {**small, "c functions": lambda: c_calls(100_000 * size), **few}, rounds),
     }
     if installed("hunter"):
         parts["hunter"] = (hunter(), hunted, 1)

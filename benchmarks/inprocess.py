@@ -126,11 +126,12 @@ def trace0(base: str) -> dict[str, Tool]:
 
 
 def turned(
-    tool: Tool, body: Case, warm: int = 1, clock: Callable[[], float] = time.perf_counter
+    tool: Tool, case: Any, warm: int = 1, clock: Callable[[], float] = time.perf_counter, made: bool = False
 ) -> dict[str, list[float]]:
-    """Take one turn: seconds of `warm` runs after a first one."""
+    """Take one turn: seconds of `warm` runs after a first one. `made` means that the case makes its body first."""
     tool.start()
     try:
+        body: Case = case() if made else case
         timed(body, clock)
         return {"warm": [timed(body, clock) for _ in range(warm)]}
     finally:

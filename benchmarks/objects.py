@@ -33,12 +33,10 @@ from common import (
     load_floor,
     number,
     rounds_of,
-    summary,
     table,
     timed,
-    unrest,
 )
-from inprocess import Readings, Tool, bare, empty, measure
+from inprocess import Readings, Tool, bare, empty, measure, turned
 from processes import PYTHON, results_of, under
 
 if TYPE_CHECKING:
@@ -156,10 +154,8 @@ QUICK_CASES = ("tuples", "objects", "json", "heap of a million", "deltablue")
 def tools() -> dict[str, Tool]:
     """Return all tools that this interpreter supports, in the order of their turns."""
     core = load_core()
-    found = {"bare": bare(), FLOOR: empty(FLOOR)}
-    for name, mode in MODES.items():
-        found[name] = Tool(partial(core.start, recorder="lifetimes", **mode), core.stop)
-    return found
+    modes = {name: Tool(partial(core.start, recorder="lifetimes", **mode), core.stop) for name, mode in MODES.items()}
+    return {"bare": bare(), FLOOR: empty(FLOOR), **modes}
 
 
 def in_one_run(make: Callable[[], Case], tool: Tool, told: Callable[[], tuple[int, int]]) -> tuple[int, int]:
@@ -193,38 +189,24 @@ def count_events(found: dict[str, Tool], cases: dict[str, Callable[[], Case]]) -
     return events
 
 
-def turn(tool: Tool, make: Callable[[], Case]) -> dict[str, list[float]]:
-    """Take one turn: seconds of some runs of the body after a first one."""
-    tool.start()
-    try:
-        body = make()
-        timed(body)
-        return {"warm": [timed(body) for _ in range(AGAIN)]}
-    finally:
-        tool.stop()
-
-
 def compare(readings: Readings, events: dict[str, tuple[int, int]]) -> dict[str, Any]:
-    """Return {case: {"births", "deaths", "noise": ns per event, tool: {summary, ns}}}."""
+    """Return {case: {"events": their number, tool: {"best": s, "ns": per event}}}."""
     results: dict[str, Any] = {}
     for case, by_tool in readings.items():
-        total, bare = sum(events[case]), by_tool["bare"]["warm"]
-        noise = unrest(bare) * min(bare) / total * 1e9
-        row: dict[str, Any] = {"births": events[case][0], "deaths": events[case][1], "noise": noise}
-        for name, taken in by_tool.items():
-            row[name] = {**summary(taken["warm"]), "ns": (min(taken["warm"]) - min(bare)) / total * 1e9}
-        results[case] = row
+        total, best = sum(events[case]), {name: min(taken["warm"]) for name, taken in by_tool.items()}
+        of_tools = {name: {"best": took, "ns": (took - best["bare"]) / total * 1e9} for name, took in best.items()}
+        results[case] = {"events": total, **of_tools}
     return results
 
 
 def totals(results: dict[str, Any], names: list[str]) -> dict[str, Any]:
-    """Return {tool: {"ns": over the events of all cases, "ns_worst", "worst_case"}}."""
+    """Return {tool: {"ns": over the events of all cases, "ns_worst"}}."""
     summed = {}
+    count = sum(row["events"] for row in results.values())
     for name in names:
         added = sum(row[name]["best"] - row["bare"]["best"] for row in results.values())
-        count = sum(row["births"] + row["deaths"] for row in results.values())
-        worst = max(results, key=lambda case: results[case][name]["ns"])
-        summed[name] = {"ns": added / count * 1e9, "ns_worst": results[worst][name]["ns"], "worst_case": worst}
+        worst = max(row[name]["ns"] for row in results.values())
+        summed[name] = {"ns": added / count * 1e9, "ns_worst": worst}
     return summed
 
 
@@ -235,15 +217,14 @@ def render(results: dict[str, Any], summed: dict[str, Any]) -> str:
         [
             case,
             number(row["bare"]["best"] * 1000, 1),
-            f"{row['births'] + row['deaths']:,}",
-            number(row["noise"], 1),
+            f"{row['events']:,}",
             *(number(row[name]["ns"], 1) for name in names),
         ]
         for case, row in results.items()
     ]
     for label, key in (("all events", "ns"), ("worst", "ns_worst")):
-        rows.append([label, "", "", "", *(number(summed[name][key], 1) for name in names)])
-    return table(["ns an event", "bare ms", "events", "±", *names], rows)
+        rows.append([label, "", "", *(number(summed[name][key], 1) for name in names)])
+    return table(["ns an event", "bare ms", "events", *names], rows)
 
 
 def memory_of(most: int) -> dict[str, float]:
@@ -295,15 +276,14 @@ def main() -> None:
     names = options.only or (QUICK_CASES if options.quick else CASES)
     cases = {name: CASES[name](1 if options.quick else 2) for name in names}
     events = count_events(found, cases)
-    compared = compare(measure(cases, found, rounds, turn), events)
+    compared = compare(measure(cases, found, rounds, partial(turned, warm=AGAIN, made=True)), events)
     results["programs"] = compared
     results["totals"] = totals(compared, [name for name in found if name != "bare"])
     live = [[name, number(value, 1)] for name, value in results["memory"]["seismo lines"].items()]
     parts = [render(compared, results["totals"]), *parts, table(["live table, bytes an object", ""], live)]
     method = (
         f"best of {rounds} interleaved rounds of {AGAIN} runs after an untimed one, one process, the "
-        "collector off meanwhile; ± is what the second best bare reading took longer than the best, per event; "
-        "processes (memray: once) with their data written and the collector on"
+        "collector off meanwhile; processes (memray: once) with their data written and the collector on"
     )
     finish("objects", options, method, results, "\n\n".join(parts))
 

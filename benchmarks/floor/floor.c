@@ -12,10 +12,13 @@
  * `callback` is for events of sys.monitoring, which common.py registers it for. It is the instance of a static type
  * with vectorcall, the cheapest callable there is: no argument tuple, no method object. It is called through the same
  * few instructions as any recorder's. `disabling` returns DISABLE, which ends the events of a place.
+ *
+ * `profile` sets an empty callback through seismo.h: the cost that seismo itself adds to a hook.
  */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 #include <frameobject.h>
+#include <seismo.h>
 #include <stddef.h>
 
 static int empty_profile(PyObject *self, PyFrameObject *frame, int what, PyObject *arg) {
@@ -138,7 +141,27 @@ static PyObject *counted(PyObject *module, PyObject *unused) {
 #endif
 }
 
+static PyObject *load(PyObject *module, PyObject *unused) {
+    (void)module, (void)unused;
+    return seismo_import() < 0 ? NULL : Py_NewRef(Py_None);
+}
+
+static PyObject *profile(PyObject *module, PyObject *unused) {
+    (void)module, (void)unused;
+    uint64_t hook = seismo->set_profile(empty_profile, NULL, NULL, NULL);
+    return hook ? PyLong_FromUnsignedLongLong(hook) : NULL;
+}
+
+static PyObject *take_away(PyObject *module, PyObject *hook) {
+    (void)module;
+    uint64_t number = PyLong_AsUnsignedLongLong(hook);
+    return PyErr_Occurred() ? NULL : PyBool_FromLong(seismo->remove(number));
+}
+
 static PyMethodDef functions[] = {
+    {"load", load, METH_NOARGS, "load(): find the installed seismo. ImportError: none fits."},
+    {"profile", profile, METH_NOARGS, "profile(): an empty profile function of seismo on all threads; its hook."},
+    {"remove", take_away, METH_O, "remove(hook): remove what profile() set."},
     {"start", start, METH_O, "start(hook): put the empty hook in place. ValueError when this interpreter lacks it."},
     {"stop", stop, METH_NOARGS, "stop(): take away whatever start() put in place."},
     {"counted", counted, METH_NOARGS, "counted(): objects born and died so far while the hook `count` was in place."},
