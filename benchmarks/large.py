@@ -2,14 +2,12 @@
 
 paths    A program of 299,593 distinct paths (8 functions that call each other in every order, 6 deep): the growth of
          resident memory beyond that of the bare run, a path. Then the same paths are walked ten more times: the growth
-         a call, which must be zero. In memory; with a file that is flushed every 100 ms; and under cProfile, which
-         records no paths.
-million  A recording of 1,111,111 paths (10 functions): the time until the first line of `seismo report` and until its
-         end, with unbuffered output.
+         a call, which must be zero.
+million  A recording of 1,111,111 paths (10 functions): the time until the first line of `seismo report`, with
+         unbuffered output.
 trace    A trace of 10^8 calls (functions, a recursion of 20, a generator): its peak memory beside that of the same
          process without seismo, and the first line of `seismo report`. Also pictures of 1,000 columns of windows at
-         random positions, from the whole recording down to a millionth of it. `first picture` is the first one of a
-         process, including all one-time work.
+         random positions, from the whole recording down to a millionth of it.
 query    `seismo query` on such a trace of 10^7 calls: every query in a new process, from the command to the last
          line, and its peak memory.
 
@@ -18,7 +16,6 @@ The page cache is warm, because the files were just written.
 
 from __future__ import annotations
 
-import cProfile
 import gc
 import os
 import random
@@ -46,6 +43,8 @@ from common import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+Part = tuple[dict[str, Any], list[list[str]]]  # results, and the rows of the table
+
 WIDTH, DEPTH = 10, 6
 FEWER, AGAIN = 8, 10  # functions of the paths whose memory is measured, and more walks of them
 TEMPLATE = """
@@ -65,9 +64,9 @@ QUERIES = {
 }
 
 
-def reports(file: str, rounds: int) -> dict[str, float]:
-    """Return the median seconds to the first line and to the end of `seismo report`. Raise RuntimeError on failure."""
-    first, whole = [], []
+def first_line(file: str, rounds: int) -> float:
+    """Return the median seconds to the first line of `seismo report`. Raise RuntimeError on failure."""
+    first = []
     for _ in range(rounds):
         start, command = time.perf_counter(), [sys.executable, "-u", "-m", "seismo", "report", file]
         with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE) as process:
@@ -75,10 +74,9 @@ def reports(file: str, rounds: int) -> dict[str, float]:
             process.stdout.readline()
             first.append(time.perf_counter() - start)
             process.stdout.read()
-        whole.append(time.perf_counter() - start)
         if process.returncode:
             raise RuntimeError(f"seismo report: exit {process.returncode}")
-    return {"first_line": median(first), "whole": median(whole)}
+    return median(first)
 
 
 # ---- paths ----
@@ -104,45 +102,36 @@ def resident() -> int:
     return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
-def walked(kind: str) -> tuple[int, int]:
+def walked(recorded: bool) -> tuple[int, int]:
     """Walk the paths. Return the growth of memory by the first walk and by ten more. It needs a new process."""
-    first, core, profiler = paths_of(FEWER), load_core(), cProfile.Profile()
+    first, core = paths_of(FEWER), load_core()
     first(2)
-    seismo, flushed = kind.startswith("seismo"), kind == "seismo file"
 
     def walks(count: int) -> int:
         before = resident()
         for _ in range(count):
             first(DEPTH)
-        if flushed:
-            core.flush()
         return resident() - before
 
-    with tempfile.TemporaryFile() as file:
-        gc.collect()
-        if seismo:
-            core.start(c_functions="none", fd=file.fileno() if flushed else -1, flush_ms=100)
-        elif kind == "cProfile":
-            profiler.enable()
-        grown = walks(1), walks(AGAIN)
-        core.stop()
-        profiler.disable()
+    gc.collect()
+    if recorded:
+        core.start(c_functions="none")
+    grown = walks(1), walks(AGAIN)
+    core.stop()
     return grown
 
 
-def paths(folder: str, rounds: int, quick: bool) -> tuple[dict[str, Any], str]:
-    kinds, total = ("bare", "seismo memory", "seismo file", "cProfile"), count_of(FEWER, DEPTH)
-    taken = [{kind: apart(walked, kind) for kind in kinds} for _ in range(rounds)]
-    grown = {kind: [median([one[kind][at] for one in taken]) for at in (0, 1)] for kind in kinds}
-    results = {
-        kind: {
-            "bytes_a_path": (once - grown["bare"][0]) / total,
-            "bytes_a_call": (more - grown["bare"][1]) / (total * AGAIN),
-        }
-        for kind, (once, more) in grown.items()
-    }
-    rows = [[kind, number(one["bytes_a_path"], 1), number(one["bytes_a_call"], 3)] for kind, one in results.items()]
-    return results, table([f"{total:,} paths", "bytes a path", "bytes a call"], rows)
+def paths(folder: str, rounds: int, quick: bool) -> Part:
+    taken = [(apart(walked, False), apart(walked, True)) for _ in range(rounds)]
+    once, more = (
+        median([recorded[at] for _, recorded in taken]) - median([bare[at] for bare, _ in taken]) for at in (0, 1)
+    )
+    total = count_of(FEWER, DEPTH)
+    results = {"bytes_a_path": once / total, "bytes_a_call": more / (total * AGAIN)}
+    return results, [
+        [f"{total:,} paths: bytes a path", number(results["bytes_a_path"], 1)],
+        ["bytes a call", number(results["bytes_a_call"], 3)],
+    ]
 
 
 def record_paths(target: str) -> None:
@@ -154,17 +143,11 @@ def record_paths(target: str) -> None:
         core.stop()
 
 
-def listed(title: str, results: dict[str, Any], words: dict[str, tuple[str, int]]) -> str:
-    """Return a table of results: {text: (key, digits)}."""
-    return table([title, "value"], [[text, number(results[key], digits)] for text, (key, digits) in words.items()])
-
-
-def million(folder: str, rounds: int, quick: bool) -> tuple[dict[str, Any], str]:
+def million(folder: str, rounds: int, quick: bool) -> Part:
     file = f"{folder}/million.seismo"
     apart(record_paths, file)
-    results = {**reports(file, rounds), "file_mb": os.path.getsize(file) / 1e6}
-    words = {"first line, s": ("first_line", 2), "whole report, s": ("whole", 2), "file, MB": ("file_mb", 1)}
-    return results, listed(f"`seismo report` of {count_of(WIDTH, DEPTH):,} paths", results, words)
+    took = first_line(file, rounds)
+    return {"first_line": took}, [[f"`seismo report` of {count_of(WIDTH, DEPTH):,} paths: first line, s", number(took)]]
 
 
 # ---- a trace ----
@@ -199,91 +182,73 @@ def program(calls: int) -> None:
             leaf(i)
 
 
-def record_trace(target: str, calls: int) -> dict[str, Any]:
-    """Record the program, or run it without seismo if the target is "". It needs a new process."""
-    begun = time.perf_counter()
-    if target:
-        import seismo
-
-        with seismo.trace(output=target, c_functions="none"):
-            program(calls)
-            most = most_resident()  # before the end, which reads the recording and maps its file
-    else:
+def record_trace(target: str, calls: int) -> int:
+    """Record the program, or run it without seismo if the target is "". Return the peak memory of the new process."""
+    if not target:
         program(calls)
-        most = most_resident()
-    return {"seconds": time.perf_counter() - begun, "peak": most}
-
-
-def pictures(target: str) -> dict[str, Any]:
-    """Return the times of pictures at each zoom, in ms. It needs a new process."""
+        return most_resident()
     import seismo
 
-    begun = time.perf_counter()
+    with seismo.trace(output=target, c_functions="none"):
+        program(calls)
+        return most_resident()  # before the end, which reads the recording and maps its file
+
+
+def pictures(target: str) -> tuple[float, int]:
+    """Return the longest time of a picture at any zoom, in ms, and the peak memory of the process, a new one."""
+    import seismo
+
     calls = seismo.open(target).calls
     end = calls.end_ns
-    calls.overview(0, end, columns=COLUMNS)
-    found: dict[str, Any] = {"first_ms": (time.perf_counter() - begun) * 1000, "zooms": {}}
+    calls.overview(0, end, columns=COLUMNS)  # with all one-time work
     rnd = random.Random(1)
+    worst = 0.0
     for zoom in ZOOMS:
-        width, taken, runs = max(end // zoom, 1), [], 0
+        width = max(end // zoom, 1)
         for _ in range(WINDOWS if zoom > 1 else 3):
             start = rnd.randrange(end - width + 1)
             begun = time.perf_counter()
-            runs = max(runs, len(calls.overview(start, start + width, columns=COLUMNS).runs))
-            taken.append((time.perf_counter() - begun) * 1000)
-        found["zooms"][zoom] = {"median_ms": median(taken), "worst_ms": max(taken), "runs": runs}
-    return {**found, "peak": most_resident()}
+            calls.overview(start, start + width, columns=COLUMNS)
+            worst = max(worst, (time.perf_counter() - begun) * 1000)
+    return worst, most_resident()
 
 
-def trace(folder: str, rounds: int, quick: bool) -> tuple[dict[str, Any], str]:
+def trace(folder: str, rounds: int, quick: bool) -> Part:
     file, calls = f"{folder}/trace.seismo", QUICK_CALLS if quick else CALLS
     bare, traced = apart(record_trace, "", calls), apart(record_trace, file, calls)
-    shown, drawn = reports(file, rounds), apart(pictures, file)
+    shown, (worst, peak) = first_line(file, rounds), apart(pictures, file)
     results = {
-        "calls": calls,
-        "seconds": traced["seconds"],
-        "bare_seconds": bare["seconds"],
-        "bytes_a_call": os.path.getsize(file) / calls,
-        "recording_mb": (traced["peak"] - bare["peak"]) / 1e6,
-        "report_s": shown["first_line"],
-        "report_whole_s": shown["whole"],
-        "first_ms": drawn["first_ms"],
-        "worst_ms": max(one["worst_ms"] for one in drawn["zooms"].values()),
-        "reader_mb": drawn["peak"] / 1e6,
-        "zooms": drawn["zooms"],
+        "recording_mb": (traced - bare) / 1e6,
+        "report_s": shown,
+        "worst_ms": worst,
+        "reader_mb": peak / 1e6,
     }
-    words = {
-        "recording, s": ("seconds", 1),
-        "the same program bare, s": ("bare_seconds", 1),
-        "bytes a call": ("bytes_a_call", 2),
-        "memory while recording, MB more than bare": ("recording_mb", 1),
-        "`seismo report`, first line, s": ("report_s", 2),
-        "`seismo report`, whole, s": ("report_whole_s", 2),
-        "opened and first picture, ms": ("first_ms", 0),
-        f"a picture of {COLUMNS:,} columns of any window, worst, ms": ("worst_ms", 1),
-        "reader of pictures, resident, MB": ("reader_mb", 0),
-    }
-    return results, listed(f"a trace of {calls:,} calls", results, words)
+    return results, [
+        [f"a trace of {calls:,} calls: memory while recording, MB more than bare", number(results["recording_mb"], 1)],
+        ["`seismo report`, first line, s", number(shown)],
+        [f"a picture of {COLUMNS:,} columns of any window, worst, ms", number(worst, 1)],
+        ["reader of pictures, resident, MB", number(results["reader_mb"], 0)],
+    ]
 
 
 # ---- queries ----
 
 
-def query(folder: str, rounds: int, quick: bool) -> tuple[dict[str, Any], str]:
+def query(folder: str, rounds: int, quick: bool) -> Part:
     from seismo.model import read
 
-    file, calls, results = f"{folder}/query.seismo", (QUICK_CALLS if quick else CALLS) // 10, {}
+    file, calls, results, rows = f"{folder}/query.seismo", (QUICK_CALLS if quick else CALLS) // 10, {}, []
     apart(record_trace, file, calls)
     end = read(file).calls.end_ns
     for name, text in QUERIES.items():
         sql = text.format(from_ns=end // 2, to_ns=end // 2 + end // 100)
         taken = [asked("query", file, sql) for _ in range(rounds)]
-        results[name] = {
-            "s": median([one["seconds"] for one in taken]),
-            "mb": max(one["peak_bytes"] for one in taken) / 1e6,
-        }
-    rows = [[name, number(one["s"]), number(one["mb"], 0)] for name, one in results.items()]
-    return results, table([f"query of {calls:,} calls", "s", "peak MB"], rows)
+        seconds = median([one["seconds"] for one in taken])
+        peak = max(one["peak_bytes"] for one in taken) / 1e6
+        results[name] = {"s": seconds, "mb": peak}
+        rows.append([f"query of {calls:,} calls, {name}: s", number(seconds)])
+        rows.append(["peak MB", number(peak, 0)])
+    return results, rows
 
 
 PARTS = {part.__name__: part for part in (paths, million, trace, query)}
@@ -292,17 +257,17 @@ PARTS = {part.__name__: part for part in (paths, million, trace, query)}
 def main() -> None:
     options = arguments(__doc__, rounds=3, quick_rounds=1, only=PARTS).parse_args()
     load_core()
-    results, texts = {}, []
+    results, rows = {}, []
     for name in options.only or PARTS:
         progress(name)
         with tempfile.TemporaryDirectory() as folder:
-            results[name], text = PARTS[name](folder, rounds_of(options), options.quick)
-        texts.append(text)
+            results[name], more = PARTS[name](folder, rounds_of(options), options.quick)
+        rows += more
     method = (
         f"medians of {rounds_of(options)} runs, page cache warm; pictures of {COLUMNS:,} columns, {WINDOWS} windows of "
         "each width"
     )
-    finish("large", options, method, results, "\n\n".join(texts))
+    finish("large", options, method, results, table(["", "value"], rows))
 
 
 if __name__ == "__main__":

@@ -43,8 +43,8 @@ whole processes, Python functions only: ÷ cProfile | whole_process/totals/seism
 whole processes, default mode: ÷ cProfile | whole_process/totals/seismo auto/to_cprofile | < 0.25 (3.11: 0.75, 3.12: 0.5) | 2 | start
 whole processes, Python functions only: ÷ trace0 | whole_process/totals/seismo none/to_trace0 | < 0.45 | 2 | start
 start-up, ms added | whole_process/startup/seismo auto/added_median | ≤ 5 | 1 | start
-memory, bytes a distinct path | large/paths/seismo memory/bytes_a_path | ≤ 200 | 0 | bytes
-memory, bytes a call | large/paths/seismo memory/bytes_a_call | ≤ 0 | 2 | bytes
+memory, bytes a distinct path | large/paths/bytes_a_path | ≤ 200 | 0 | bytes
+memory, bytes a call | large/paths/bytes_a_call | ≤ 0 | 2 | bytes
 `seismo report` of a million paths, seconds to the first line | large/million/first_line | < 2 | 2 | reading
 # accuracy
 default mode, worst phase: points | truth/tools/seismo auto/worst | ≤ 2 | 1 | truth
