@@ -24,7 +24,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -44,6 +43,7 @@ from common import (
     progress,
     rounds_of,
     table,
+    timed,
 )
 
 if TYPE_CHECKING:
@@ -161,18 +161,14 @@ def edit(file: Path, before: str, after: str) -> None:
     file.write_text(text.replace(before, after, 1))
 
 
-def check(folder: Path, *words: str, path: str = "") -> tuple[dict[str, Any], int, float]:
-    """Run a check. Return its findings, suspects and number of omitted items, its exit status, and its duration (s)."""
-    environment = with_path(path)
+def check(folder: Path, *words: str, path: str = "") -> tuple[dict[str, Any], int]:
+    """Run a check. Return its findings and suspects, and its exit status."""
     command = [sys.executable, "-m", "seismo", "check", "-q", "--format", "json", *words]
-    begun = time.perf_counter()
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
-    took = time.perf_counter() - begun
+    done = subprocess.run(command, cwd=folder, env=with_path(path), capture_output=True, text=True, check=False)
     if not done.stdout:
         raise RuntimeError(f"{' '.join(words)}: {done.stderr}")
-    document = json.loads(done.stdout)
-    rows = {name: section["rows"] for name, section in document["sections"].items()}
-    return {"findings": [], "suspects": [], **rows, "left_out": document["left_out"]}, done.returncode, took
+    rows = {name: section["rows"] for name, section in json.loads(done.stdout)["sections"].items()}
+    return {"findings": [], "suspects": [], **rows}, done.returncode
 
 
 @contextlib.contextmanager
@@ -186,44 +182,36 @@ def project(plant: Plant) -> Iterator[Path]:
         yield folder
 
 
-def planted(plant: Plant) -> dict[str, Any]:
-    """Plant a regression and check."""
+def beyond_limits(result: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the findings that fail a check."""
+    return [one for one in result["findings"] if one["verdict"] == "beyond"]
+
+
+def planted(plant: Plant) -> tuple[bool, bool, list[str]]:
+    """Plant a regression and check. Return if it is found, if its function is named first, and the cells of its row."""
     progress(f"regressions: {plant.package} {plant.function}")
     with project(plant) as folder:
         check(folder, "--update", "run.py")
         edit(folder / plant.package / plant.file, plant.before, plant.after)
-        result, status, took = check(folder, "--against", "main", "run.py")
+        result, status = check(folder, "--against", "main", "run.py")
         by_file = check(folder, "run.py")[0]
     names, of_file = ([one["function"]["qualname"] for one in side["suspects"]] for side in (result, by_file))
-    return {
-        "package": plant.package,
-        "kind": plant.kind,
-        "function": plant.function,
-        "found": status == 1,
-        "rank": names.index(plant.function) + 1 if plant.function in names else 0,
-        "named": names[:3],
-        "named_against_file": of_file,
-        "beyond": [one["quantity"] for one in result["findings"] if one["verdict"] == "beyond"],
-        "seconds": took,
-    }
+    first = names[:1] == [plant.function]
+    cells = [
+        f"{plant.package}: {plant.kind}",
+        plant.function,
+        ", ".join(one["quantity"] for one in beyond_limits(result)) or "not found",
+        "first" if first else f"not first: {names[:3]}",
+        "alone" if of_file == [plant.function] else str(of_file),
+    ]
+    return status == 1, first, cells
 
 
 def of_plants(rounds: int, checks: int) -> tuple[dict[str, Any], list[str]]:
-    rows = [planted(plant) for plant in PLANTS]
-    found, first = sum(row["found"] for row in rows), sum(row["rank"] == 1 for row in rows)
-    cells = [
-        [
-            f"{row['package']}: {row['kind']}",
-            row["function"],
-            ", ".join(row["beyond"]) or "not found",
-            "first" if row["rank"] == 1 else f"{row['rank'] or 'not'} {row['named']}",
-            "alone" if row["named_against_file"] == [row["function"]] else str(row["named_against_file"]),
-        ]
-        for row in rows
-    ]
-    shown = table(["regression", "in", "found by", "named", "against a file"], cells)
-    text = f"{found} of {len(rows)} found, the right function first in {first}"
-    return {"plants": rows, "found": found, "first": first}, [shown, text]
+    found, first, rows = zip(*(planted(plant) for plant in PLANTS), strict=True)
+    shown = table(["regression", "in", "found by", "named", "against a file"], rows)
+    text = f"{sum(found)} of {len(rows)} found, the right function first in {sum(first)}"
+    return {"found": sum(found), "first": sum(first)}, [shown, text]
 
 
 @contextlib.contextmanager
@@ -249,7 +237,8 @@ def unchanged(name: str) -> Iterator[tuple[Path, list[str], str]]:
 
 def of_alarms(rounds: int, checks: int) -> tuple[dict[str, Any], list[str]]:
     """Check unchanged programs in turn, with all cores busy; fewer processes if the machine is already under load."""
-    done, names = [], [*PROGRAMS, *PACKAGES]
+    failed: dict[int, list[str]] = {1: [], 2: []}
+    names = [*PROGRAMS, *PACKAGES]
     with contextlib.ExitStack() as stack:
         stack.enter_context(busy(max(0, (os.cpu_count() or 1) + 1 - int(os.getloadavg()[0]))))
         projects = {name: stack.enter_context(unchanged(name)) for name in names[:checks]}
@@ -257,17 +246,16 @@ def of_alarms(rounds: int, checks: int) -> tuple[dict[str, Any], list[str]]:
             name = names[turn % len(names)]
             progress(f"false alarms: {name}, {turn + 1} of {checks}")
             folder, words, path = projects[name]
-            result, status, took = check(folder, "--against", "main", *words, path=path)
-            beyond = [one["limit"] for one in result["findings"] if one["verdict"] == "beyond"]
-            named = [suspect["function"] for suspect in result["suspects"][:2]]
-            done.append({"program": name, "status": status, "beyond": beyond, "named": named, "seconds": took})
-    false, undecided = ([one for one in done if one["status"] == status] for status in (1, 2))
+            result, status = check(folder, "--against", "main", *words, path=path)
+            if status in failed:
+                limits = [one["limit"] for one in beyond_limits(result)]
+                failed[status].append(f"  {name}: {limits} {[one['function'] for one in result['suspects'][:2]]}")
+    false, undecided = failed.values()
     text = (
-        f"{len(done)} checks of unchanged programs on a busy machine: {len(false)} false alarms, "
+        f"{checks} checks of unchanged programs on a busy machine: {len(false)} false alarms, "
         f"{len(undecided)} undecided"
     )
-    each = [f"  {one['program']}: {one['beyond']} {one['named']}" for one in (*false, *undecided)]
-    return {"alarms": done, "false_alarms": len(false), "undecided": len(undecided)}, [text, *each]
+    return {"false_alarms": len(false)}, [text, *false, *undecided]
 
 
 def seconds(command: list[str], folder: Path, path: str) -> float:
@@ -297,13 +285,14 @@ def of_cost(rounds: int, checks: int) -> tuple[dict[str, Any], list[str]]:
                 if turn:  # the first run fills caches
                     readings[name].append(took)
     with project(PLANTS[0]) as folder:
-        small = median([check(folder, "--against", "main", "run.py")[2] for _ in range(3)])
+        small = median([timed(lambda: check(folder, "--against", "main", "run.py")) for _ in range(3)])
     bare = median(readings.pop("bare"))
     ratios = {name: median(times) / bare for name, times in readings.items()}
     rows = [["bare", f"{bare:.2f} s"], *([name, number(ratio)] for name, ratio in ratios.items())]
     rows.append(["--against, a program with tabulate", f"{small:.1f} s"])
-    results = {"bare_s": bare, "ratios": ratios, "small_against": {"seconds": small}}
-    return {"cost": results}, [table(["counting / bare, tests of packaging", ""], rows)]
+    return {"cost": {"ratios": ratios, "small_against": {"seconds": small}}}, [
+        table(["counting / bare, tests of packaging", ""], rows)
+    ]
 
 
 PARTS = {"plants": of_plants, "alarms": of_alarms, "cost": of_cost}
