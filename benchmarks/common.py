@@ -25,7 +25,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from statistics import median
+from statistics import geometric_mean, median
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from targets import dig, targets_of
@@ -239,9 +239,9 @@ def timed(body: Case, clock: Callable[[], float] = time.perf_counter) -> float:
 
 
 def geomean(values: Iterable[float]) -> float:
-    """Return the geometric mean of positive values, or nan if there are none."""
-    logs = [math.log(value) for value in values if value > 0]
-    return math.exp(sum(logs) / len(logs)) if logs else math.nan
+    """Return the geometric mean of the positive values, or nan if there are none."""
+    positive = [value for value in values if value > 0]
+    return geometric_mean(positive) if positive else math.nan
 
 
 def spread(values: Sequence[float]) -> float:

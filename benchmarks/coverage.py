@@ -47,12 +47,12 @@ def tools() -> dict[str, Tool]:
         "seismo branches": Tool([*seismo, "--branch"]),
         "seismo counts": Tool([*seismo, "--counts"]),
     }
+    command = [*PYTHON, "-m", "coverage", "run", "--rcfile=", "--data-file=OUT"]
     for core, branches in CORES.items() if installed("coverage") else ():
-        command = [*PYTHON, "-m", "coverage", "run", "--rcfile=", "--data-file=OUT"]
-        for what, words in {"lines": [], "branches": ["--branch"]}.items():
-            if branches or what == "lines":
-                how = {"COVERAGE_CORE": core}
-                found[f"coverage {core} {what}"] = Tool([*command, *words], core == "ctrace", how)
+        slow, how = core == "ctrace", {"COVERAGE_CORE": core}
+        found[f"coverage {core} lines"] = Tool(command, slow, how)
+        if branches:
+            found[f"coverage {core} branches"] = Tool([*command, "--branch"], slow, how)
     if installed("slipcover") and sys.version_info < (3, 15):
         slipcover = [*PYTHON, "-m", "slipcover", "--json", "--out", "OUT"]
         found["slipcover lines"] = Tool(slipcover, cwd=programs.SCRIPTS)
@@ -100,8 +100,7 @@ def measure_suite(rounds: int, quick: bool) -> dict[str, Any]:
 def against(results: dict[str, Any], name: str, peers: list[str]) -> dict[str, float]:
     """Return a tool's relation to peers over the programs; empty if no peer was measured.
 
-    `times` is its wall time divided by that of the best peer, `worst` the largest of these ratios. `added` is its added
-    time divided by that of the best peer.
+    `worst` is the largest ratio of its wall time to that of the best peer. `added` is the mean ratio of added times.
     """
     ratios, added = [], []
     for row in results.values():
@@ -109,9 +108,8 @@ def against(results: dict[str, Any], name: str, peers: list[str]) -> dict[str, f
         if name in row and there:
             best = min(there, key=lambda peer: peer["best"])
             ratios.append(row[name]["best"] / best["best"])
-            added.append(max(row[name]["added"], 0.0) / best["added"] if best["added"] > 0 else math.nan)
-    known = [value for value in added if value > 0]
-    return {"times": geomean(ratios), "worst": max(ratios), "added": geomean(known)} if ratios else {}
+            added.append(row[name]["added"] / best["added"] if best["added"] > 0 else math.nan)
+    return {"worst": max(ratios), "added": geomean(added)} if ratios else {}
 
 
 def main() -> None:

@@ -14,29 +14,28 @@ ratio is by the better of the two. The status is 3 on other builds.
 from __future__ import annotations
 
 import contextlib
-import os
+import runpy
 import sys
 import tempfile
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING
 
 from common import arguments, empty_hook, finish, leave_out, load_core, number, progress, rounds_of, table
+from inprocess import fib
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
 RECORDERS = {"profile": "starts", "trace": "monitoring", "lines": "line"}  # and the empty hook of each
 THREADS = (1, 2)
 EVENTS = {"profile": 1, "trace": 2}  # of a call
 TURNS = 5  # of the loop, for each call of the other program
 LINES, COVERED_BY, RUNS = 1000, (1, 2, 8), (1, 20_000)
-
-
-def fib(n: int) -> int:
-    return n if n < 2 else fib(n - 1) + fib(n - 2)
 
 
 def calls(n: int) -> int:
@@ -55,22 +54,17 @@ def loop(n: int) -> int:
 def cpu_ns(threads: int, recorder: str, n: int) -> int:
     """Return the most CPU time of a thread, of so many that run the recorder's program side by side."""
     program, short, long = (loop, 100, TURNS * calls(n)) if recorder == "lines" else (fib, 12, n)
-    used: list[int] = []
     ready = threading.Barrier(threads)
 
-    def work() -> None:
+    def work(_: int) -> int:
         program(short)
         ready.wait()
         began = time.thread_time_ns()
         program(long)
-        used.append(time.thread_time_ns() - began)
+        return time.thread_time_ns() - began
 
-    workers = [threading.Thread(target=work) for _ in range(threads)]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
-    return max(used)
+    with ThreadPoolExecutor(threads) as pool:
+        return max(pool.map(work, range(threads)))
 
 
 @contextmanager
@@ -101,12 +95,9 @@ def covering_ms(folder: str, way: str, threads: int, runs: int) -> float:
     """Return the process's CPU time in ms while so many threads run a new function of 1,000 lines so often each."""
     import seismo
 
-    path = os.path.join(folder, "covered.py")
-    source = "def f(x):\n" + " x = x + 1\n" * LINES + " return x\n"
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(source)
-    space: dict[str, Callable[[int], int]] = {}
-    exec(compile(source, path, "exec"), space)
+    path = Path(folder, "covered.py")
+    path.write_text("def f(x):\n" + " x = x + 1\n" * LINES + " return x\n", encoding="utf-8")
+    space = runpy.run_path(str(path))
     ready = threading.Barrier(threads + 1)
 
     def work() -> None:
@@ -131,9 +122,9 @@ def covering_ms(folder: str, way: str, threads: int, runs: int) -> float:
         return (time.process_time_ns() - began) / 1e6
 
 
-def coverage(rounds: int) -> tuple[dict[str, dict[str, float]], list[list[str]]]:
-    """Return the results and the rows of coverage."""
-    results, rows = {}, []
+def coverage(rounds: int) -> list[list[str]]:
+    """Return the rows of coverage."""
+    rows = []
     with tempfile.TemporaryDirectory() as folder:
         for runs in RUNS:
             for threads in COVERED_BY:
@@ -143,18 +134,16 @@ def coverage(rounds: int) -> tuple[dict[str, dict[str, float]], list[list[str]]]
                     for way, found in ways.items():
                         found.append(covering_ms(folder, way, threads, runs))
                 of = {way: median(found) for way, found in ways.items()}
-                of["ratio"] = of["cover"] / min(of["none"], of["each at once"])
-                results[f"{threads} threads, {runs} runs"] = of
-                rows.append([f"{runs:,}", str(threads), *(number(of[way], 1) for way in ways), number(of["ratio"])])
-    return results, rows
+                ratio = of["cover"] / min(of["none"], of["each at once"])
+                rows.append([f"{runs:,}", str(threads), *(number(of[way], 1) for way in ways), number(ratio)])
+    return rows
 
 
-def main() -> int:
+def main() -> None:
     options = arguments(__doc__, rounds=21, quick_rounds=5).parse_args()
     if getattr(sys, "_is_gil_enabled", lambda: True)():
         leave_out("needs a free-threaded build")
     n = 20 if options.quick else 24
-    results: dict[str, dict[str, dict[str, float]]] = {}
     rows = []
     for recorder in RECORDERS:
         for threads in THREADS:
@@ -168,12 +157,10 @@ def main() -> int:
                 ratios.append((of[2] - of[0]) / (of[1] - of[0]))
                 events = EVENTS[recorder] * calls(n) if recorder in EVENTS else 4 * TURNS * calls(n)
                 added.append((of[2] - of[0]) / events)
-            found = {"ratio": median(ratios), "added_ns": median(added)}
-            results.setdefault(recorder, {})[str(threads)] = found
-            rows.append([recorder, str(threads), number(found["added_ns"], 1), number(found["ratio"])])
+            rows.append([recorder, str(threads), number(median(added), 1), number(median(ratios))])
     assert not sys._is_gil_enabled(), "an extension has enabled the GIL"
     head = ["recorder", "threads", "added ns per event", "by the empty callback's"]
-    results["cover"], covered = coverage(3 if options.quick else 5)
+    covered = coverage(3 if options.quick else 5)
     heads = [
         "runs",
         "threads",
@@ -184,9 +171,8 @@ def main() -> int:
         "by the better one",
     ]
     text = f"{table(head, rows)}\n\n{table(heads, covered)}"
-    finish("free_threaded", options, (__doc__ or "").split("\n\n")[2], results, text)
-    return 0
+    finish("free_threaded", options, (__doc__ or "").split("\n\n")[2], {}, text)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

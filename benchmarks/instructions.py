@@ -49,7 +49,6 @@ class Case:
     events: int
     start: str
     stop: str
-    here: bool = True
 
 
 def engine(recorder: str, source: str, c_functions: str = "none") -> tuple[str, str]:
@@ -64,68 +63,66 @@ def traced(source: str, timing: str) -> tuple[str, str]:
 
 def cases() -> list[Case]:
     """Return the cases whose hooks this interpreter has."""
-    monitoring, tracing = sys.version_info >= (3, 12), sys.version_info < (3, 12)
-    objects = sys.version_info >= (3, 13, 3)
+    modern = sys.version_info >= (3, 12)
     found: list[Case] = []
-    for source, there in (("monitoring", monitoring), ("evalframe", tracing), ("profilefunc", True)):
-        sees_c = source != "evalframe"
+    for source in ("monitoring" if modern else "evalframe", "profilefunc"):
         found += [
-            Case(f"calls {source}", "call", 2, *engine("calltree", source), here=there),
-            Case(f"calls {source}, 64 functions", "many", 2, *engine("calltree", source), here=there),
-            Case(f"resumes {source}", "resume", 2, *engine("calltree", source), here=there),
-            Case(f"traced calls {source}", "call", 2, *traced(source, "sampled"), here=there),
-            Case(f"traced calls {source}, each with its time", "call", 2, *traced(source, "every"), here=there),
-            Case(f"C functions {source}", "len", 2, *engine("calltree", source, "all"), here=there and sees_c),
+            Case(f"calls {source}", "call", 2, *engine("calltree", source)),
+            Case(f"calls {source}, 64 functions", "many", 2, *engine("calltree", source)),
+            Case(f"resumes {source}", "resume", 2, *engine("calltree", source)),
+            Case(f"traced calls {source}", "call", 2, *traced(source, "sampled")),
+            Case(f"traced calls {source}, each with its time", "call", 2, *traced(source, "every")),
         ]
-    for source, there in (("monitoring", monitoring), ("tracefunc", tracing)):
+        if source != "evalframe":
+            found.append(Case(f"C functions {source}", "len", 2, *engine("calltree", source, "all")))
+    source = "monitoring" if modern else "tracefunc"
+    found += [
+        Case(f"lines {source}", "line", 3, *engine("linetimes", source)),
+        Case(f"lines {source}, calls", "call", 3, *engine("linetimes", source)),
+    ]
+    counting = START.replace("clock=", "timing='none', clock=")
+    for source in ("starts", "monitoring") if modern else ("evalframe",):
+        begin = counting.format("calltree", source, "none")
         found += [
-            Case(f"lines {source}", "line", 3, *engine("linetimes", source), here=there),
-            Case(f"lines {source}, calls", "call", 3, *engine("linetimes", source), here=there),
+            Case(f"counts {source}", "call", 1, begin, STOP),
+            Case(f"counts {source}, 64 functions", "many", 1, begin, STOP),
+            Case(f"counts {source}, resumes", "resume", 1, begin, STOP),
         ]
-    for source, there in (("starts", monitoring), ("monitoring", monitoring), ("evalframe", tracing)):
-        counting = START.replace("clock=", "timing='none', clock=")
-        for name, loop, c_functions in (
-            (f"counts {source}", "call", "none"),
-            (f"counts {source}, 64 functions", "many", "none"),
-            (f"counts {source}, resumes", "resume", "none"),
-            (f"counts {source}, C functions", "len", "all"),
-        ):
-            begin = counting.format("calltree", source, c_functions)
-            found.append(Case(name, loop, 1, begin, STOP, here=there and (c_functions == "none" or not tracing)))
+        if modern:
+            of_all = counting.format("calltree", source, "all")
+            found.append(Case(f"counts {source}, C functions", "len", 1, of_all, STOP))
+    # The program's own marks while nothing records, beside a call of an empty function.
+    says = "import seismo\ndef empty(name, /, **values): pass\ndef f():\n    "
+    for name, statement in {
+        "an empty function": "empty('x')",
+        "an empty function, a value": "empty('x', n=3)",
+        "mark": "seismo.mark('x')",
+        "mark, a value": "seismo.mark('x', n=3)",
+        "count": "seismo.count('x', 3)",
+        "span": "with seismo.span('x'): pass",
+    }.items():
+        found.append(Case(f"idle: {name}", "call", 1, f"{says}{statement}\n", ""))
     covering = "core.start(recorder='coverage', counts=True)\n", "core.stop(recorder='coverage')\n"
     watching = FILTER.format("(call or return) and function('*f')") + "import seismo\n"
     watching += "seen = seismo.watch(\"(call or return) and function('*f')\", 'count').__enter__()\n"
     missing = watching.replace("*f", "*nothing")
     profiling = "import seismo.cprofile\nseen = seismo.cprofile.Profile()\nseen.enable()\n"
-    # The program's own marks while nothing records, beside a call of an empty function.
-    says = "import seismo\ndef empty(name, /, **values): pass\ndef f():\n    "
-    found += [
-        Case("idle: an empty function", "call", 1, says + "empty('x')\n", ""),
-        Case("idle: an empty function, a value", "call", 1, says + "empty('x', n=3)\n", ""),
-        Case("idle: mark", "call", 1, says + "seismo.mark('x')\n", ""),
-        Case("idle: mark, a value", "call", 1, says + "seismo.mark('x', n=3)\n", ""),
-        Case("idle: count", "call", 1, says + "seismo.count('x', 3)\n", ""),
-        Case("idle: span", "call", 1, says + "with seismo.span('x'): pass\n", ""),
-    ]
     found += [
         Case("coverage, lines counted", "line", 3, *covering),
         Case("coverage, calls", "call", 3, *covering),
         Case("hub, a watch that counts", "call", 2, watching, "seen.__exit__(None, None, None)\n"),
         Case("hub, a watch of nothing", "call", 2, missing, "seen.__exit__(None, None, None)\n"),
         Case("hub, cprofile", "call", 2, profiling, "seen.disable()\n"),
-        Case("objects by line", "object", 2, *engine("lifetimes", "reftracer"), here=objects),
     ]
-    return [case for case in found if case.here]
+    if sys.version_info >= (3, 13, 3):
+        found.append(Case("objects by line", "object", 2, *engine("lifetimes", "reftracer")))
+    return found
 
 
 def count(program: str, library: str | None) -> int:
     """Return the instructions of a process that runs this program. Raise RuntimeError if it fails."""
     environment = {key: value for key, value in os.environ.items() if not key.startswith(("SEISMO", "PYTHON"))}
-    environment |= {
-        "PYTHONHASHSEED": "0",
-        "PYTHONDONTWRITEBYTECODE": "1",
-        **({"PYTHONPATH": library} if library else {}),
-    }
+    environment |= {"PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1", "PYTHONPATH": library or ""}
     with tempfile.TemporaryDirectory(dir=os.environ.get("TMPDIR")) as folder:
         valgrind = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={folder}/out"]
         done = subprocess.run(

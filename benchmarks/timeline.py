@@ -158,8 +158,7 @@ def main() -> None:
         found = tools(Path(folder) / "recording.seismo")
         readings = measure(cases, found, rounds_of(options), turn)
     method = f"best of {rounds_of(options)} interleaved rounds, one process, CPU time; in brackets that of all threads"
-    results = {"readings": readings, "totals": totals(readings, found)}
-    finish("timeline", options, method, results, render(readings, found))
+    finish("timeline", options, method, {"totals": totals(readings, found)}, render(readings, found))
 
 
 if __name__ == "__main__":
