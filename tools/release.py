@@ -148,9 +148,10 @@ def check() -> None:
 
 def main() -> None:
     """Run one of the two steps."""
+    steps = {"prepare": prepare, "check": check}
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("step", choices=["prepare", "check"])
-    {"prepare": prepare, "check": check}[parser.parse_args().step]()
+    parser.add_argument("step", choices=steps)
+    steps[parser.parse_args().step]()
 
 
 if __name__ == "__main__":

@@ -49,17 +49,22 @@ def try_wheel(label: str, command: list[str], dist: Path) -> bool:
         [*pip, *links, "seismo"],  # pip picks the file
         ["/usr/bin/env", "-i", "PATH=/nowhere", f"HOME={place}", python, "-I", str(ROOT / "tools" / "try_wheel.py")],
     ]
+    return run_steps(label, place, [[*command[:-1], *step] for step in steps])
+
+
+def run_steps(label: str, place: Path, steps: list[list[str]]) -> bool:
+    """Run commands for an interpreter in a new folder until one fails. Return True if all succeed."""
     shutil.rmtree(place, ignore_errors=True)
     print(f"== {label}", flush=True)
     began = time.monotonic()
-    failed = False
+    passed = True
     for step in steps:
         before = time.monotonic()
-        failed = failed or subprocess.run([*command[:-1], *step], cwd=ROOT, check=False).returncode != 0
-        if step[1:3] == ["-m", "pip"]:
+        passed = passed and subprocess.run(step, cwd=ROOT, check=False).returncode == 0
+        if step[-1] == "seismo":
             print(f"{time.monotonic() - before:6.2f} s  pip install seismo", flush=True)
-    print(f"== {label}: {'FAILED' if failed else 'passed'} after {time.monotonic() - began:.0f} s", flush=True)
-    return not failed
+    print(f"== {label}: {'passed' if passed else 'FAILED'} after {time.monotonic() - began:.0f} s", flush=True)
+    return passed
 
 
 def run_suite(label: str, command: list[str], dist: Path) -> bool:
@@ -79,11 +84,7 @@ def run_suite(label: str, command: list[str], dist: Path) -> bool:
         [*pip, "--no-deps", "--no-index", "--find-links", str(dist), "seismo"],
         [*enter, "-m", "pytest", *PYTEST_OPTIONS, *SUITE],
     ]
-    shutil.rmtree(place, ignore_errors=True)
-    print(f"== {label}", flush=True)
-    passed = all(subprocess.run(step, cwd=ROOT, check=False).returncode == 0 for step in steps)
-    print(f"== {label}: {'passed' if passed else 'FAILED'}", flush=True)
-    return passed
+    return run_steps(f"{label}, tests", place, steps)
 
 
 def main() -> int:
@@ -98,15 +99,14 @@ def main() -> int:
     lines = [f"here {sys.executable}"] if args.here else sys.stdin.read().splitlines()
     if MUSL.exists() and not args.here:
         lines.append(f"3.14-musl {MUSL}")
-    if args.suite:
-        passed = [run_suite(label, command, args.dist.resolve()) for label, *command in map(str.split, lines)]
-        return 0 if passed and all(passed) else 1
-    pip = [sys.executable, "-m", "pip", "download", "-q", "--disable-pip-version-check", "--only-binary", ":all:"]
-    build_system = tomllib.loads((ROOT / "pyproject.toml").read_text())["build-system"]["requires"]
-    subprocess.run([*pip, "--dest", str(DEPENDENCIES), *requirements(), *build_system], check=True)
-    if not args.here:
-        lines.append(f"{FROM_SOURCE} {sys.executable}")
-    passed = [try_wheel(label, command, args.dist.resolve()) for label, *command in map(str.split, lines)]
+    if not args.suite:
+        pip = [sys.executable, "-m", "pip", "download", "-q", "--disable-pip-version-check", "--only-binary", ":all:"]
+        build_system = tomllib.loads((ROOT / "pyproject.toml").read_text())["build-system"]["requires"]
+        subprocess.run([*pip, "--dest", str(DEPENDENCIES), *requirements(), *build_system], check=True)
+        if not args.here:
+            lines.append(f"{FROM_SOURCE} {sys.executable}")
+    trial = run_suite if args.suite else try_wheel
+    passed = [trial(label, command, args.dist.resolve()) for label, *command in map(str.split, lines)]
     print(f"{sum(passed)} passed, {len(passed) - sum(passed)} failed")
     return 0 if passed and all(passed) else 1
 

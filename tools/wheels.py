@@ -9,7 +9,7 @@ The compiler is `zig cc` (the package ziglang), which brings the headers and sym
 The interpreter takes its compiler, its include folder and the name of the extension from a module that replaces its own
 `_sysconfigdata`; CPython's cross builds do the same. `auditwheel` then checks each wheel against its name.
 
-pyconfig.h is the interpreter's, with the lines that differ on the target (`AARCH64`, `MUSL`) changed.
+pyconfig.h is the interpreter's, with the lines that differ on the target (`AARCH64`) changed.
 """
 
 import argparse
@@ -22,6 +22,7 @@ import sys
 import sysconfig
 import tarfile
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -147,10 +148,7 @@ def unpack(sdist: Path) -> Path:
 
 def pyconfig_for(platform: Platform, text: str) -> str:
     """Return the text of an x86_64 glibc's pyconfig.h, changed for the platform."""
-    changes: dict[str, str | None] = {}
-    if platform.machine == "aarch64":
-        changes |= AARCH64
-    for name, value in changes.items():
+    for name, value in AARCH64.items() if platform.machine == "aarch64" else ():
         line = f"#define {name} {value}" if value is not None else f"/* #undef {name} */"
         text = re.sub(rf"^(#define {name} .*|/\* #undef {name} \*/)$", line, text, flags=re.MULTILINE)
     return text
@@ -200,7 +198,7 @@ def build(
 
 
 def bdist_wheel(
-    command: list[str], source: Path, target: Path, settings: dict[str, str], options: list[str] | None = None
+    command: list[str], source: Path, target: Path, settings: dict[str, str], options: Sequence[str] = ()
 ) -> Path:
     """Run setuptools on the sources, and return the path of the wheel. All times in it are those of the sources."""
     objects = BUILD / "objects"
@@ -212,37 +210,21 @@ def bdist_wheel(
     words = ["build", "--build-base", str(objects), "bdist_wheel", "--dist-dir", str(objects / "wheel")]
     *enter, python = command
     setup = ["/usr/bin/env", "-C", str(source), python, "setup.py", "-q"]
-    run([*enter, *setup, *words, *(options or [])], environment)
+    run([*enter, *setup, *words, *options], environment)
     [wheel] = (objects / "wheel").glob("*.whl")
     return Path(shutil.move(wheel, target / wheel.name))
-
-
-def build_pure(source: Path, tools: Path, target: Path) -> Path:
-    """Build the wheel without the core, which pip takes where no other fits."""
-    return bdist_wheel([sys.executable], source, target, {"PYTHONPATH": str(tools), "SEISMO_PURE": "1"})
-
-
-def version_of(text: str) -> tuple[int, ...]:
-    """Return (2, 17) for "2_17"."""
-    return tuple(map(int, text.split("_")))
 
 
 def check(wheel: Path, platform: Platform, tools: Path) -> None:
     """End with a reason if the wheel is too large, or if auditwheel finds that it needs a newer system than its tag."""
     show = [sys.executable, "-m", "auditwheel", "show", str(wheel)]
     shown = run(show, {**os.environ, "PYTHONPATH": str(tools)})
-    kind, system = platform.policy.split("_", 1)
-    found = re.search(rf'tag:\s+"{kind}_(\d+_\d+)_{platform.machine}"', shown)
-    if found is None or version_of(found[1]) > version_of(system):
+    kind, *newest = platform.policy.split("_")
+    found = re.search(rf'tag:\s+"{kind}_(\d+)_(\d+)_{platform.machine}"', shown)
+    if found is None or [*map(int, found.groups())] > [*map(int, newest)]:
         raise SystemExit(f"{wheel.name}: auditwheel does not confirm the platform\n{shown}")
     if wheel.stat().st_size > LARGEST:
         raise SystemExit(f"{wheel.name}: {wheel.stat().st_size:,} bytes, more than {LARGEST:,}")
-
-
-def cpu_seconds() -> float:
-    """Return the processor's seconds of all commands that have ended."""
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
 
 
 def main() -> None:
@@ -266,15 +248,18 @@ def main() -> None:
     for interpreter, platforms in jobs:
         pyconfig = copy_headers(interpreter)
         for platform in platforms:
-            start, used = time.monotonic(), cpu_seconds()
+            start = time.monotonic()
             (HEADERS / "pyconfig.h").write_text(pyconfig_for(platform, pyconfig))
             wheel = build(interpreter, platform, source, tools, target, args.testing)
             check(wheel, platform, tools)
-            took = f"{time.monotonic() - start:.0f} s, {cpu_seconds() - used:.0f} s of a processor"
-            print(f"{wheel.name}  {wheel.stat().st_size:,} bytes  {took}", flush=True)
+            took = time.monotonic() - start
+            print(f"{wheel.name}  {wheel.stat().st_size:,} bytes  {took:.0f} s", flush=True)
     if not args.testing:
-        print(build_pure(source, tools, target).name)
-    took = f"{time.monotonic() - began:.0f} s, {cpu_seconds():.0f} s of a processor"
+        # pip takes the wheel without the core where no other fits.
+        settings = {"PYTHONPATH": str(tools), "SEISMO_PURE": "1"}
+        print(bdist_wheel([sys.executable], source, target, settings).name)
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    took = f"{time.monotonic() - began:.0f} s, {used.ru_utime + used.ru_stime:.0f} s of a processor"
     print(f"{sum(len(platforms) for _, platforms in jobs)} wheels in {took}")
 
 
