@@ -30,8 +30,6 @@ from typing import TYPE_CHECKING, Any
 
 import programs
 from common import (
-    BUILD,
-    HERE,
     arguments,
     busy,
     fetched,
@@ -226,13 +224,9 @@ def unchanged(name: str) -> Iterator[tuple[Path, list[str], str]]:
             yield folder, [*PYTEST, "-c", "/dev/null", "--rootdir", ".", *tests], str(folder / source)
             return
         folder.mkdir()
-        programs.sources()
-        for path in HERE.glob("*.py"):
-            shutil.copy(path, folder)
-        (folder / "build").symlink_to(BUILD)
-        (folder / ".gitignore").write_text("__pycache__\nbuild\n")
+        shutil.copy(programs.script(name), folder / "run.py")
         commit(folder)
-        yield folder, ["programs.py", name, "1"], ""
+        yield folder, ["run.py", "1"], ""
 
 
 def of_alarms(rounds: int, checks: int) -> tuple[dict[str, Any], list[str]]:

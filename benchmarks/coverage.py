@@ -12,7 +12,7 @@ Each tool uses its default selection of the program's own files (no standard lib
 whose default is the current folder, runs in that of the script.
 
 Test suite. About a thousand fast tests of the package `packaging`, from its source distribution, under bare pytest,
---seismo-cover and pytest-cov, with and without a context per test, without reports.
+--seismo-cover and pytest-cov, with a context per test, without reports.
 
 Start-up: an empty script.
 """
@@ -61,7 +61,7 @@ def tools() -> dict[str, Tool]:
 
 
 def suite_tools(folder: str) -> dict[str, Tool]:
-    """Return pytest bare and under each tool, with and without contexts."""
+    """Return pytest bare and under each tool with contexts. sysmon, coverage.py's other core, lacks contexts."""
     pytest = [*PYTHON, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", f"{folder}/tests/pytest.ini"]
     pytest += ["--rootdir", folder, "-p", "no:xdist", "-p", "no:hypothesispytest"]
     path = {"PYTHONPATH": os.pathsep.join([f"{folder}/src", *filter(None, [os.environ.get("PYTHONPATH")])])}
@@ -70,18 +70,12 @@ def suite_tools(folder: str) -> dict[str, Tool]:
         seismo[3:3] = ["-p", "seismo.plugins.pytest_plugin"]
     found = {
         "bare": Tool([*pytest, "-p", "no:seismo", "-p", "no:pytest_cov"], environment=path),
-        "seismo lines": Tool([*seismo, "--seismo-cover-context=none"], environment=path),
         "seismo lines, contexts": Tool(seismo, environment=path),
-        "seismo branches, contexts": Tool([*seismo, "--seismo-cover-branch"], environment=path),
     }
-    covered = [*pytest, "--cov=packaging", "--cov-report=", "--cov-config=/dev/null"]
-    for core in CORES if installed("pytest-cov") else ():
-        how = {**path, "COVERAGE_CORE": core, "COVERAGE_FILE": "OUT"}
-        found[f"pytest-cov {core} lines"] = Tool(covered, environment=how)
-        if core == "ctrace":  # the other core lacks contexts
-            contexts = [*covered, "--cov-context=test"]
-            found["pytest-cov ctrace lines, contexts"] = Tool(contexts, True, how)
-            found["pytest-cov ctrace branches, contexts"] = Tool([*contexts, "--cov-branch"], True, how)
+    if installed("pytest-cov"):
+        covered = [*pytest, "--cov=packaging", "--cov-report=", "--cov-config=/dev/null", "--cov-context=test"]
+        how = {**path, "COVERAGE_CORE": "ctrace", "COVERAGE_FILE": "OUT"}
+        found["pytest-cov ctrace lines, contexts"] = Tool(covered, True, how)
     return found
 
 

@@ -102,8 +102,6 @@ def appended(folder: str, count: int, paths: int, own: int) -> dict[str, float]:
             file.unlink()
     size = sum(path.stat().st_size for path in Path(folder, "dataset").rglob("*") if path.is_file())
     return {
-        "recordings": count,
-        "paths": paths,
         "seconds": median(seconds),
         "cpu_seconds": median(cpu_seconds),
         "peak_bytes": most_resident(),
@@ -124,31 +122,28 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         if "append" in parts:
             progress("append")
-            one = found["append"] = apart(appended, folder, max(1, round(RECORDINGS * scale)), PATHS, OWN)
-            rows += [
-                [f"append {one['recordings']:,} recordings: s each", number(one["seconds"])],
-                ["the same, CPU s each", number(one["cpu_seconds"])],
-                ["append: peak MB", number(one["peak_bytes"] / 1e6, 0)],
-                ["bytes a path and process", number(one["bytes_a_path"], 1)],
-            ]
+            count = max(1, round(RECORDINGS * scale))
+            one = found["append"] = apart(appended, folder, count, PATHS, OWN)
+            rows += shown(f"append {count:,} recordings: s each", one)
+            rows.append(["bytes a path and process", number(one["bytes_a_path"], 1)])
             progress("top")
             found["top"] = asked("query", f"{folder}/dataset", TOP)
-            rows += shown(f"top functions over {one['recordings'] * PATHS:,} rows", found["top"])
+            rows += shown(f"top functions over {count * PATHS:,} rows: s", found["top"])
     with tempfile.TemporaryDirectory() as folder:
         if "report" in parts:
             progress("report")
             count = max(1, round(MERGED * scale))
             apart(appended, folder, count, MERGED_PATHS, 1)
             found["report"] = asked("report", f"{folder}/dataset")
-            rows += shown(f"report of {count:,} recordings of {MERGED_PATHS:,} paths", found["report"])
+            rows += shown(f"report of {count:,} recordings of {MERGED_PATHS:,} paths: s", found["report"])
     method = f"one run, each command in a new process, scale {scale:g}"
     finish("dataset", options, method, found, table(["what", "value"], rows))
 
 
 def shown(what: str, one: dict[str, float]) -> list[list[str]]:
-    """Return the rows of a question."""
+    """Return the rows of what was timed."""
     return [
-        [f"{what}: s", number(one["seconds"])],
+        [what, number(one["seconds"])],
         ["the same, CPU s", number(one["cpu_seconds"])],
         ["peak MB", number(one["peak_bytes"] / 1e6, 0)],
     ]

@@ -44,7 +44,6 @@ if TYPE_CHECKING:
 
     from common import Case
 
-NEEDED = (3, 13, 3)  # older interpreters do not report deaths
 MODES: dict[str, dict[str, Any]] = {
     "seismo types": {"objects": "types"},
     "seismo lines": {"objects": "lines"},
@@ -227,8 +226,8 @@ def render(results: dict[str, Any], summed: dict[str, Any]) -> str:
     return table(["ns an event", "bare ms", "events", *names], rows)
 
 
-def memory_of(most: int) -> dict[str, float]:
-    """Return the bytes of the live table per object with this many objects alive, and at its worst moment.
+def memory_of(most: int) -> float:
+    """Return the bytes of the live table per object at its worst moment, with up to this many objects alive.
 
     The table is read after every fiftieth part, so that a moment right after it has grown is among the readings. It
     needs a new process.
@@ -244,7 +243,7 @@ def memory_of(most: int) -> dict[str, float]:
         if made >= LEAST:
             worst = max(worst, status["live_bytes"] / status["live"])
     core.stop()
-    return {"bytes": status["live_bytes"] / status["live"], "worst": worst}
+    return worst
 
 
 def commands() -> dict[str, processes.Tool]:
@@ -265,22 +264,20 @@ def main() -> None:
     options = arguments(__doc__, rounds=3, quick_rounds=2, only=CASES).parse_args()
     core = load_core()
     if core.ref_objection() is not None:
-        leave_out(f"seismo objects needs Python {'.'.join(map(str, NEEDED))}: {core.ref_objection()}")
-    programs.sources()
+        leave_out(f"seismo objects needs Python 3.13.3, which reports deaths: {core.ref_objection()}")
     rounds, found, there = rounds_of(options), tools(), commands()
     starting = [name for name in there if name.startswith(("bare", "seismo"))]
     repeats = {"deltablue": 20} if options.quick else WHOLE
     whole, parts, _ = results_of(options, there, {"to_floor": FLOOR}, repeats, starting)
-    results: dict[str, Any] = {"whole": whole}
-    results["memory"] = {"seismo lines": apart(memory_of, LIVE if options.quick else MOST)}
+    memory = apart(memory_of, LIVE if options.quick else MOST)
     names = options.only or (QUICK_CASES if options.quick else CASES)
     cases = {name: CASES[name](1 if options.quick else 2) for name in names}
     events = count_events(found, cases)
     compared = compare(measure(cases, found, rounds, partial(turned, warm=AGAIN, made=True)), events)
-    results["programs"] = compared
-    results["totals"] = totals(compared, [name for name in found if name != "bare"])
-    live = [[name, number(value, 1)] for name, value in results["memory"]["seismo lines"].items()]
-    parts = [render(compared, results["totals"]), *parts, table(["live table, bytes an object", ""], live)]
+    summed = totals(compared, [name for name in found if name != "bare"])
+    results = {"whole": whole, "memory": memory, "totals": summed}
+    live = table(["", "bytes"], [["live table, worst: bytes an object", number(memory, 1)]])
+    parts = [render(compared, summed), *parts, live]
     method = (
         f"best of {rounds} interleaved rounds of {AGAIN} runs after an untimed one, one process, the "
         "collector off meanwhile; processes (memray: once) with their data written and the collector on"

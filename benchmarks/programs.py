@@ -1,4 +1,4 @@
-"""pyperformance's programs as plain callables, and as whole programs: `python programs.py NAME REPEATS`.
+"""pyperformance's programs as plain callables, and as scripts.
 
 Their sources come from the PyPI package `pyperformance` (downloaded once to build/) and are not part of this
 repository. Each run_benchmark.py runs as `__main__` with a stand-in for the `pyperf` module, whose Runner keeps the
@@ -139,7 +139,8 @@ def source(name: str) -> Path:
 
 
 def prepare(name: str) -> None:
-    """Install the replacement of pyperf for the program's file."""
+    """Install the replacement of pyperf for the program's file, which may import modules beside it."""
+    sys.path.append(str(source(name).parent))
     Runner.options, Runner.loops, Runner.bodies = PROGRAMS[name].options, PROGRAMS[name].loops, {}
     sys.modules["pyperf"] = stand_in()
     warnings.simplefilter("ignore", DeprecationWarning)
@@ -168,28 +169,6 @@ def repeat(name: str, times: int) -> None:
 
 def load(name: str) -> Callable[[], object]:
     """Return the program's body, which can be run repeatedly. KeyError: unknown name; ImportError: missing module."""
-    file, argv, path = source(name), sys.argv, list(sys.path)
     prepare(name)
-    sys.argv = [str(file), *PROGRAMS[name].options]
-    sys.path.insert(0, str(file.parent))
-    try:
-        names = runpy.run_path(str(file), run_name="__main__")
-    finally:
-        sys.argv, sys.path[:] = argv, path
-        del sys.modules["pyperf"]
-    body = body_of(name)
-    KEPT.append(names)  # the globals of the body's functions
-    return body
-
-
-def main() -> None:
-    """Load one program and run its body REPEATS times."""
-    if len(sys.argv) != 3 or sys.argv[1] not in PROGRAMS:
-        sys.exit(f"usage: programs.py NAME REPEATS\n{__doc__}\nNAME is one of: {' '.join(PROGRAMS)}")
-    body = load(sys.argv[1])
-    for _ in range(int(sys.argv[2])):
-        body()
-
-
-if __name__ == "__main__":
-    main()
+    KEPT.append(runpy.run_path(str(source(name)), run_name="__main__"))  # the globals of the body's functions
+    return body_of(name)

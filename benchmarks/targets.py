@@ -120,7 +120,7 @@ the empty tracer: ns an event | objects/totals/floor references/ns |  | 1
 deltablue, by line: × bare | objects/whole/programs/deltablue/seismo lines/times | ≤ 1.5 | 2
 deltablue under tracemalloc: × bare | objects/whole/programs/deltablue/tracemalloc/times |  | 2
 deltablue under memray's object lifetimes: × bare | objects/whole/programs/deltablue/memray/times |  | 2
-table of living objects, worst: bytes an object | objects/memory/seismo lines/worst | ≤ 40 | 1 | bytes
+table of living objects, worst: bytes an object | objects/memory | ≤ 40 | 1 | bytes
 start-up, ms added | objects/whole/startup/seismo lines/added_median | ≤ 25 | 1 | start
 # pages
 page of 10,000 paths: kB | browser/page/10000/kB | ≤ 900 | 0
