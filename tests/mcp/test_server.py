@@ -8,7 +8,7 @@ import sys
 
 import children
 import pytest
-from objects_made import told
+from objects_made import drawn, told
 
 from seismo import formats
 from seismo.coverage import read_source
@@ -302,6 +302,15 @@ def test_a_comparison_of_large_recordings_has_what_changed(root):
     assert [row["qualname"] for row in short["data"]["functions"]] == ["f700"]
     assert "1 more of functions" in short["left_out"]
     assert refused
+
+
+@pytest.mark.parametrize("lists", ["lines", "types"])
+def test_objects_are_compared_by_what_changed(root, lists):
+    told().save(root / "old.seismo")
+    drawn(1).save(root / "new.seismo")
+    [(wrong, said)], _ = ask(root, ("diff", {"old": "old.seismo", "new": "new.seismo"}))
+    assert not wrong
+    assert {"type", "old", "new"} <= said["data"][lists][0].keys()
 
 
 def test_programs_run_only_where_that_was_allowed(root):

@@ -106,8 +106,9 @@ def changed_first(found: dict[str, Any], limit: int) -> tuple[dict[str, Any], li
     for name, rows in found.items():
         if not isinstance(rows, list):
             continue
-        if name in ("functions", "lines"):
-            count = "calls" if name == "functions" else "hits"
+        count = "calls" if name == "functions" else "hits"
+        # Rows of objects have no such counts and are in the order of their change.
+        if rows and isinstance(rows[0], dict) and f"{count}_old" in rows[0]:
             by_count = [row for row in rows if row[f"{count}_old"] != row[f"{count}_new"]]
             by_count.sort(key=lambda row: -abs(row[f"{count}_new"] - row[f"{count}_old"]))
             surest = [row for row in rows if row["significant"]]
