@@ -2,7 +2,7 @@
 
 import pytest
 from counts import exact
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from repositories import commit, git
 
@@ -23,6 +23,7 @@ MEASUREMENTS = st.builds(
 
 
 @given(MEASUREMENTS)
+@settings(suppress_health_check=[HealthCheck.too_slow])  # as it is on a busy machine
 def test_what_is_written_comes_back_whatever_the_names(measurement):
     text = text_of(measurement)
     assert read_text(text) == measurement
