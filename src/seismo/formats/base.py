@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from seismo.errors import FormatError, RecordingError, did_you_mean
-from seismo.recording_kinds import CALLS, COVERAGE, KINDS, entry, shown_as
+from seismo.recording_kinds import CALLS, KINDS, entry, shown_as
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -156,7 +156,7 @@ class Format:
             )
         if weighed is not None:
             weighed(recording, file, weight or WEIGHTS[0])
-        elif COVERAGE in self.of:
+        elif "coverage" in self.of:
             self.writer(recording, file, report)
         else:
             self.writer(recording, file)
