@@ -2,11 +2,11 @@
 
 #include "code/linewalk.h"
 
-/* Beside the line (linewalk.h), an entry has columns in these forms:
- *   0 to 9   a byte with a short range of columns
- *   10 to 12 a byte for each column
- *   14       end line and both columns, as numbers of 6 bits a byte, the lowest first, after the line's difference
- * Any bytes are accepted: every read is checked, and impossible lines are dropped. */
+/* Beside the line (linewalk.h), some forms of entries have columns. In forms 0 to 9, a byte has a short range of
+ * columns. In forms 10 to 12, there is a byte for each column. Form 14 has, after the line's difference, the end line
+ * and both columns, as numbers of 6 bits a byte, the lowest first.
+ *
+ * Any bytes are accepted. Every read is checked, and impossible lines are dropped. */
 
 enum { SHORT_FORMS = 10, NO_COLUMNS = 13, LONG = 14 };
 

@@ -45,13 +45,13 @@ typedef enum { SM_HAPPENED_START, SM_HAPPENED_END, SM_HAPPENED_INSTANT, SM_HAPPE
 typedef struct {
     int64_t time, bound;   /* ns; bound: -1 if unknown */
     int64_t before, after; /* clock readings around it; after: -1 if there is none */
-} sm_when;
+} sm_event_time;
 
 typedef struct {
     sm_what what;
     const sm_call *call; /* a start without an end, or an end */
     const sm_instant *instant;
-    sm_when at;
+    sm_event_time at;
 } sm_happened;
 
 /* Counts by node, and from LEFT_OUT on the same three by place: of events below it that are missing. */

@@ -24,7 +24,7 @@
 #include "trace/decode.h"
 
 typedef struct {
-    sm_when began;
+    sm_event_time began;
     uint64_t number;
     int64_t inner; /* ns in its callees */
     uint32_t node, flags;
@@ -45,10 +45,10 @@ typedef struct {
     uint8_t *chosen; /* owned; a bit for each call of the stream, set if its end makes it chosen */
     size_t chosen_size;
     bool ahead;
-    sm_when open; /* when calls without an end were still open */
-    int64_t last; /* time of the last kept event, or of the part's beginning */
-    double doubt; /* variance of `last`, ns squared */
-    int64_t due;  /* clock reading after the last written event, or -1 once written */
+    sm_event_time open; /* when calls without an end were still open */
+    int64_t last;       /* time of the last kept event, or of the part's beginning */
+    double doubt;       /* variance of `last`, ns squared */
+    int64_t due;        /* clock reading after the last written event, or -1 once written */
     int64_t start;
     int64_t gap_end;
     bool met;
@@ -150,7 +150,7 @@ static int64_t place(const cutter *c) {
 }
 
 /* Count the time up to `at` for the innermost kept call. */
-static void pass(cutter *c, const sm_when *at) {
+static void pass(cutter *c, const sm_event_time *at) {
     double around = at->bound == 0   ? 0
                     : at->after >= 0 ? (double)(at->after - at->before)
                                      : (double)(at->time - c->last);
@@ -193,7 +193,7 @@ static bool begin(cutter *c) {
 }
 
 /* Prepare for an event: open a block, and write the clock readings since the last event and a changed path. */
-static void lead_up(cutter *c, const sm_when *at) {
+static void lead_up(cutter *c, const sm_event_time *at) {
     sm_trace_writer *w = c->writer;
     pass(c, at);
     c->notes->edges += at->bound != 0 && ((at->before < c->order->from && at->after > c->order->from) ||
@@ -218,7 +218,7 @@ static void lead_up(cutter *c, const sm_when *at) {
 }
 
 /* Write the event's time if it is a clock reading; otherwise remember the next reading. */
-static void follow_up(cutter *c, const sm_when *at) {
+static void follow_up(cutter *c, const sm_event_time *at) {
     if (at->bound == 0) {
         sm_write_mark(c->writer, at->time);
         c->due = -1;
@@ -272,7 +272,7 @@ static void on_start(cutter *c, const sm_happened *event) {
 }
 
 static void on_end(cutter *c, const sm_happened *event) {
-    const sm_when *at = &event->at;
+    const sm_event_time *at = &event->at;
     uint32_t flags = event->call->flags;
     if (flags & (SM_CALL_OPEN | SM_CALL_AFTER)) { /* the call stays on the stack until end() */
         c->beyond |= (flags & SM_CALL_AFTER) != 0;
@@ -304,7 +304,7 @@ static void on_end(cutter *c, const sm_happened *event) {
 
 static void on_instant(cutter *c, const sm_happened *event) {
     const sm_instant *instant = event->instant;
-    const sm_when *at = &event->at;
+    const sm_event_time *at = &event->at;
     bool inside = c->order->choice == NULL || (c->depth && c->stack[c->depth - 1].whole);
     if (at->time < c->order->from || !inside || instant->kind == SM_INSTANT_CLOCK)
         return;
@@ -323,7 +323,7 @@ static void on_instant(cutter *c, const sm_happened *event) {
 }
 
 /* End the part of this stream, without an END token if the stream was cut off. */
-static void end(cutter *c, const sm_when *at, bool in_order) {
+static void end(cutter *c, const sm_event_time *at, bool in_order) {
     c->ended = true;
     if (!c->begun && c->shown == 0)
         return;
@@ -344,7 +344,7 @@ static void end(cutter *c, const sm_when *at, bool in_order) {
 static int keep(void *receiver, const sm_stream *stream, const sm_happened *event) {
     (void)stream;
     cutter *c = receiver;
-    const sm_when *at = &event->at;
+    const sm_event_time *at = &event->at;
     if (!c->met) {
         c->met = true;
         c->start = c->last = at->before > c->order->from ? at->before : c->order->from;
@@ -385,7 +385,7 @@ static int keep_gap(void *receiver, const sm_stream *stream, int64_t from, int64
         return 0;
     c->notes->gaps++;
     if (c->met && (c->begun || (c->shown && from > c->order->from))) {
-        pass(c, &(sm_when){.time = from});
+        pass(c, &(sm_event_time){.time = from});
         write_path(c);
         if (c->writer)
             sm_write_end(c->writer);
@@ -419,7 +419,7 @@ static int cut_stream(cutter *c) {
         return -1;
     c->notes->damaged += wrong.damaged + wrong.unknown + wrong.reserved + wrong.deep;
     if (c->beyond && !c->ended) {
-        sm_when at = {.time = order->to, .after = order->to};
+        sm_event_time at = {.time = order->to, .after = order->to};
         c->due = c->due < order->to ? c->due : -1;
         at.before = c->due >= 0 ? c->due : 0;
         end(c, &at, true);
