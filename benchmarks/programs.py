@@ -128,8 +128,8 @@ def script(name: str) -> Path:
     target = SCRIPTS / f"{name}.py"
     before = f"import sys; sys.path.append({str(CACHE.parents[1])!r}); import programs; programs.prepare({name!r})\n"
     target.parent.mkdir(parents=True, exist_ok=True)
-    text = source(name).read_text()
-    target.write_text(f"{before}{text}\n\nprograms.repeat({name!r}, int(sys.argv[-1]))\n")
+    head, future, text = source(name).read_text().rpartition("from __future__ import annotations\n")
+    target.write_text(f"{head}{future}{before}{text}\n\nprograms.repeat({name!r}, int(sys.argv[-1]))\n")
     return target
 
 
