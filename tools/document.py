@@ -14,12 +14,10 @@ import sys
 import textwrap
 from pathlib import Path
 
-from seismo.cli import main as command
+from seismo.cli.main import VERBS
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "cli.md"
-VERBS = list(command.VERBS)
-
 HEAD = """# Commands
 
 `seismo --help` and `seismo COMMAND --help` print these texts; `python -m seismo` is the same as `seismo`. Options and
@@ -79,14 +77,13 @@ def words(text: str) -> list[str]:
     return re.sub(r"(-\w) (\S+), (--[\w-]+) \2", r"\1, \3 \2", text).split()
 
 
-def main() -> int:
-    """Write the page, or with --check return 1 if it is out of date."""
+def main() -> None:
+    """Write the page, or with --check end with status 1 if it is out of date."""
     text = page()
     if "--check" in sys.argv[1:]:
-        return 0 if PAGE.exists() and words(PAGE.read_text(encoding="utf-8")) == words(text) else 1
+        sys.exit(words(PAGE.read_text(encoding="utf-8")) != words(text))
     PAGE.write_text(text, encoding="utf-8")
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()
