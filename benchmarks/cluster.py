@@ -14,7 +14,6 @@ takes less than three minutes with the usual number of rounds on a quiet machine
 import argparse
 import contextlib
 import os
-import shutil
 import statistics
 import sys
 import tempfile
@@ -122,13 +121,6 @@ def spark(folder):
         session.stop()
 
 
-def ratios(of_job, of_one):
-    """Return the ratios of a round: of the added wall time, doubled, and of the added CPU time."""
-    (job, recorded_job), (one, recorded_one) = of_job, of_one
-    wall, processor = ((recorded_job[i] - job[i]) / (recorded_one[i] - one[i]) for i in range(2))
-    return 2 * wall, processor
-
-
 def spread(values):
     return f"{statistics.median(values):.2f} ({min(values):.2f} to {max(values):.2f})"
 
@@ -138,19 +130,18 @@ def main():
     parser.add_argument("--only", nargs="+", choices=ENGINES, default=ENGINES, help="these engines")
     parser.add_argument("--rounds", type=int, default=7, help="rounds of an engine (7)")
     options = parser.parse_args()
-    folder = tempfile.mkdtemp()
     print(f"{TASKS:,} tasks of {CALLS:,} calls; added by recording: s on the engine; ÷ s in one process")
-    try:
+    with tempfile.TemporaryDirectory() as folder:
         for name in options.only:
             with contextlib.closing(globals()[name](folder)) as job, contextlib.closing(one_process(folder)) as one:
                 next(job), next(one)  # the first round starts workers and loads modules
                 rounds = [(next(job), next(one)) for _ in range(options.rounds)]
-            found = list(zip(*(ratios(*both) for both in rounds), strict=True))
-            for place, what in enumerate(("wall", "CPU")):
-                added = [job[1][place] - job[0][place] for job, _ in rounds]
-                print(f"{name}\t{what}\t{spread(added)} s\t÷ {spread(found[place])}", flush=True)
-    finally:
-        shutil.rmtree(folder)
+            for place, (what, workers) in enumerate((("wall", 2), ("CPU", 1))):
+                of_job, of_one = (
+                    [recorded[place] - bare[place] for bare, recorded in side] for side in zip(*rounds, strict=True)
+                )
+                ratios = [workers * added / alone for added, alone in zip(of_job, of_one, strict=True)]
+                print(f"{name}\t{what}\t{spread(of_job)} s\t÷ {spread(ratios)}", flush=True)
 
 
 if __name__ == "__main__":

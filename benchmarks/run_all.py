@@ -65,20 +65,20 @@ def environment(interpreter: Interpreter) -> dict[str, str]:
 
 def prepare(interpreter: Interpreter) -> None:
     """Make the virtual environment and build seismo. Raise SystemExit with the command's output if a step fails."""
-
-    def step(what: str, command: list[str]) -> None:
-        try:
-            output_of(command, cwd=ROOT, env=environment(interpreter))
-        except RuntimeError as error:
-            raise SystemExit(f"{interpreter.label}: {what} failed: {error}") from None
-
-    if not (ENVIRONMENTS / interpreter.label / "bin").is_dir():
-        step("making the environment", [*interpreter.command, "-m", "venv", f".venvs-bench/{interpreter.label}"])
-    step("installing", [*interpreter.python, "-m", "pip", "install", "-q", "-r", "benchmarks/requirements.txt"])
     base = interpreter.library.parent
     base.mkdir(parents=True, exist_ok=True)
     build = ["setup.py", "-q", "build", "--build-base", str(base / "base"), "--build-lib", str(interpreter.library)]
-    step("building seismo", [*interpreter.python, *build])
+    steps = [
+        [*interpreter.python, "-m", "pip", "install", "-q", "-r", "benchmarks/requirements.txt"],
+        [*interpreter.python, *build],
+    ]
+    if not (ENVIRONMENTS / interpreter.label / "bin").is_dir():
+        steps.insert(0, [*interpreter.command, "-m", "venv", f".venvs-bench/{interpreter.label}"])
+    for step in steps:
+        try:
+            output_of(step, cwd=ROOT, env=environment(interpreter))
+        except RuntimeError as error:
+            raise SystemExit(f"{interpreter.label}: {error}") from None
 
 
 def run(interpreter: Interpreter, name: str, quick: bool) -> bool:

@@ -40,7 +40,7 @@ WINDOW = 100_000  # calls whose bounds are examined
 
 
 class Traced(Tool):
-    """A recording to a file, which is read after its last turn of a case."""
+    """A recording to a file."""
 
     def __init__(self, path: Path, core: Any, base: str, c_functions: str, **settings: Any) -> None:
         self.path, self.journal = path, "journal" in settings
@@ -100,8 +100,7 @@ def journal_of(path: str) -> dict[str, list[float]]:
         size += length + 12 if kind == b"JRNL" else 0
         at += 12 + length
     recording = package.open(path)
-    nodes = recording.tree
-    events = sum(nodes["calls"]) + sum(nodes["resumes"])
+    events = sum(recording.tree["calls"]) + sum(recording.tree["resumes"])
     window = recording.calls.window(limit=WINDOW)
     bounds = sorted(bound / 1000 for bound in window.calls["start_bound_ns"] if 0 <= bound < 1_000_000) or [math.nan]
     median, most = bounds[len(bounds) // 2], bounds[len(bounds) * 99 // 100]

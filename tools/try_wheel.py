@@ -16,7 +16,7 @@ import textwrap
 import time
 from pathlib import Path
 
-SUPPORTS_OBJECTS = sys.version_info >= (3, 13, 3) and not sysconfig.get_config_var("Py_GIL_DISABLED")
+SUPPORTS_OBJECTS = sys.version_info >= (3, 13, 3)
 # What is measured over an empty program, and how often.
 STARTS = {
     "seismo.start and stop in a program": ["-c", "from seismo.process import engine; engine.start({}); engine.stop()"],
