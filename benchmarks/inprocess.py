@@ -176,12 +176,12 @@ def ratios(readings: Readings, found: dict[str, Tool]) -> dict[str, Any]:
 
 
 def worst_and_mean(known: dict[str, float]) -> dict[str, Any]:
-    """Return {"geomean", "worst", "worst_case", "programs"} of numbers by case, or {} without numbers."""
+    """Return {"geomean", "worst", "worst_case"} of numbers by case, or {} without numbers."""
     known = {case: value for case, value in known.items() if not math.isnan(value)}
     if not known:
         return {}
     worst = max(known, key=lambda case: known[case])
-    return {"geomean": geomean(known.values()), "worst": known[worst], "worst_case": worst, "programs": len(known)}
+    return {"geomean": geomean(known.values()), "worst": known[worst], "worst_case": worst}
 
 
 def render(results: dict[str, Any], found: dict[str, Tool]) -> str:

@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import gc
 import math
-import os
 import struct
 import tempfile
 import time
@@ -44,15 +43,15 @@ class Traced(Tool):
 
     def __init__(self, path: Path, core: Any, base: str, c_functions: str, **settings: Any) -> None:
         self.path, self.journal = path, "journal" in settings
-        held: list[int] = []
+        held: list[Any] = []
 
         def start() -> None:
-            held.append(os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC))
-            core.start(fd=held[-1], c_functions=c_functions, **settings)
+            held.append(path.open("wb+"))
+            core.start(fd=held[-1].fileno(), c_functions=c_functions, **settings)
 
         def stop() -> None:
             core.stop()
-            os.close(held.pop())
+            held.pop().close()
 
         super().__init__(start, stop, base)
 
