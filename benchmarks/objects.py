@@ -108,11 +108,7 @@ def parsed(records: int) -> Callable[[], Case]:
         for i in range(records)
     ]
     text = json.dumps(rows)
-
-    def parse() -> None:
-        json.loads(text)
-
-    return lambda: parse
+    return lambda: partial(json.loads, text)
 
 
 class Heap:
@@ -200,27 +196,21 @@ def compare(readings: Readings, events: dict[str, tuple[int, int]]) -> dict[str,
 
 def totals(results: dict[str, Any], names: list[str]) -> dict[str, Any]:
     """Return {tool: {"ns": over the events of all cases, "ns_worst"}}."""
-    summed = {}
-    count = sum(row["events"] for row in results.values())
+    summed, rows = {}, results.values()
+    count = sum(row["events"] for row in rows)
     for name in names:
-        added = sum(row[name]["best"] - row["bare"]["best"] for row in results.values())
-        worst = max(row[name]["ns"] for row in results.values())
-        summed[name] = {"ns": added / count * 1e9, "ns_worst": worst}
+        added = sum(row[name]["best"] - row["bare"]["best"] for row in rows)
+        summed[name] = {"ns": added / count * 1e9, "ns_worst": max(row[name]["ns"] for row in rows)}
     return summed
 
 
 def render(results: dict[str, Any], summed: dict[str, Any]) -> str:
     """Return the table of ns per event."""
     names = list(summed)
-    rows = [
-        [
-            case,
-            number(row["bare"]["best"] * 1000, 1),
-            f"{row['events']:,}",
-            *(number(row[name]["ns"], 1) for name in names),
-        ]
-        for case, row in results.items()
-    ]
+    rows = []
+    for case, row in results.items():
+        cells = [number(row[name]["ns"], 1) for name in names]
+        rows.append([case, number(row["bare"]["best"] * 1000, 1), f"{row['events']:,}", *cells])
     for label, key in (("all events", "ns"), ("worst", "ns_worst")):
         rows.append([label, "", "", *(number(summed[name][key], 1) for name in names)])
     return table(["ns an event", "bare ms", "events", *names], rows)
