@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
 RECORDERS = {"profile": "starts", "trace": "monitoring", "lines": "line"}  # and the empty hook of each
 THREADS = (1, 2)
-EVENTS = {"profile": 1, "trace": 2}  # of a call
 TURNS = 5  # of the loop, for each call of the other program
+EVENTS = {"profile": 1, "trace": 2, "lines": 4 * TURNS}  # of a call
 LINES, COVERED_BY, RUNS = 1000, (1, 2, 8), (1, 20_000)
 
 
@@ -155,22 +155,21 @@ def main() -> None:
                     with way(recorder):
                         of.append(cpu_ns(threads, recorder, n))
                 ratios.append((of[2] - of[0]) / (of[1] - of[0]))
-                events = EVENTS[recorder] * calls(n) if recorder in EVENTS else 4 * TURNS * calls(n)
-                added.append((of[2] - of[0]) / events)
+                added.append((of[2] - of[0]) / (EVENTS[recorder] * calls(n)))
             rows.append([recorder, str(threads), number(median(added), 1), number(median(ratios))])
     assert not sys._is_gil_enabled(), "an extension has enabled the GIL"
     head = ["recorder", "threads", "added ns per event", "by the empty callback's"]
     covered = coverage(3 if options.quick else 5)
-    heads = [
+    of_coverage = [
         "runs",
         "threads",
         "bare, ms",
         "no line disabled",
-        "each line at once",
+        "each at once",
         "seismo cover",
         "by the better one",
     ]
-    text = f"{table(head, rows)}\n\n{table(heads, covered)}"
+    text = f"{table(head, rows)}\n\n{table(of_coverage, covered)}"
     finish("free_threaded", options, (__doc__ or "").split("\n\n")[2], {}, text)
 
 

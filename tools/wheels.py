@@ -252,8 +252,7 @@ def main() -> None:
             (HEADERS / "pyconfig.h").write_text(pyconfig_for(platform, pyconfig))
             wheel = build(interpreter, platform, source, tools, target, args.testing)
             check(wheel, platform, tools)
-            took = time.monotonic() - start
-            print(f"{wheel.name}  {wheel.stat().st_size:,} bytes  {took:.0f} s", flush=True)
+            print(f"{wheel.name}  {wheel.stat().st_size:,} bytes  {time.monotonic() - start:.0f} s", flush=True)
     if not args.testing:
         # pip takes the wheel without the core where no other fits.
         settings = {"PYTHONPATH": str(tools), "SEISMO_PURE": "1"}
