@@ -112,7 +112,7 @@ static bool resync(sm_thread *thread, const sm_walked_frame *frames, size_t belo
     bool starts = sm_from_starts(tree);
     if (starts && tree->fold_count == 0 && thread->chunk == sm_tstate_chunk(thread->tstate))
         sm_shadows_settle(thread); /* the last entry may have ended without an event */
-    bool same = sm_tree_resync(thread, frames, below, count);
+    bool same = sm_tree_resync(thread, frames, below, count, sm_tree_seed_frame);
     if (starts)
         sm_shadows_rebuild(thread, frames, below, count);
     return same;

@@ -16,7 +16,6 @@
 
 #include "base/alloc.h"
 #include "base/map.h"
-#include "recorder/calls/calltree.h"
 #include "recorder/calls/frame_shadows.h"
 #include "recorder/calls/store.h"
 
@@ -141,7 +140,7 @@ void sm_tree_mark_running(sm_thread *thread, bool gil, bool running) {
         sm_tree_mark(tree->fold[0].bucket, running);
 }
 
-bool sm_tree_resync(sm_thread *thread, const sm_walked_frame *frames, size_t below, size_t count) {
+bool sm_tree_resync(sm_thread *thread, const sm_walked_frame *frames, size_t below, size_t count, sm_tree_seed seed) {
     sm_tree_thread *tree = sm_tree_of(thread);
     const sm_chunk *left = thread->chunk, *here = sm_tstate_chunk(thread->tstate);
     sm_node *before = tree->fold_count > 0 ? tree->fold[0].bucket : tree->node;
@@ -162,7 +161,7 @@ bool sm_tree_resync(sm_thread *thread, const sm_walked_frame *frames, size_t bel
         if (child == NULL)
             child = below_c(node, frames[i].code);
         if (child == NULL)
-            child = sm_tree_seed_frame(thread, node, frames[i].code, frames[i].globals);
+            child = seed(thread, node, frames[i].code, frames[i].globals);
         if (child == NULL)
             break;
         node = child;

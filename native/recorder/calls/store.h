@@ -103,7 +103,8 @@ void sm_tree_end_time(sm_thread *thread);
 /* Return the node that the thread runs, as the sampler finds it, or NULL. With the sampler's or the engine's lock. */
 sm_node *sm_tree_running(sm_thread *thread);
 
-bool sm_tree_resync(sm_thread *thread, const sm_walked_frame *frames, size_t below, size_t count);
+typedef sm_node *(*sm_tree_seed)(sm_thread *thread, sm_node *parent, PyCodeObject *code, PyObject *globals);
+bool sm_tree_resync(sm_thread *thread, const sm_walked_frame *frames, size_t below, size_t count, sm_tree_seed seed);
 void sm_tree_mark_parked(sm_thread *thread, bool running); /* like sm_tree_mark_running, for its other stacks */
 
 /* Note that a place in this code, which has called this C function, is switched off. Return false if the function is
