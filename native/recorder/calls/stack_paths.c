@@ -18,6 +18,7 @@
 #include "base/map.h"
 #include "recorder/calls/frame_shadows.h"
 #include "recorder/calls/store.h"
+#include "recorder/calls/trace.h"
 
 #define MAX_PARKED (1u << 15)
 
