@@ -132,9 +132,6 @@ def test_native_files_stand_in_no_other_circle():
 # declares what is in any of them.
 SYMBOL_CIRCLES = {
     frozenset({"file/reader", "file/reader_check"}): "what the reader checks may be a problem of the reader's",
-    frozenset(
-        {"recorder/calls/frame_shadows", "recorder/calls/node_times"}
-    ): "the node that runs is found by the shadows, which are settled from it",
     frozenset({"file/writer", "file/writer_renew"}): "the new file has a writer, which takes the old one's place",
     frozenset({"hub/backend_monitoring", "hub/backend_slots", "hub/hub"}): "the hub starts its one backend of the two",
     frozenset(

@@ -161,12 +161,6 @@ static sm_node **path_to(sm_node *end, size_t *length) {
     return path;
 }
 
-bool sm_shadows_has(sm_thread *thread, const void *frame, int64_t depth) {
-    const sm_shadows *shadows = &sm_tree_of(thread)->shadows;
-    return depth >= -1 && depth < shadows->size &&
-           __atomic_load_n(&shadows->slots[depth].frame, __ATOMIC_RELAXED) == frame;
-}
-
 void sm_shadows_rebuild(sm_thread *thread, const sm_walked_frame *frames, size_t below, size_t count) {
     sm_tree_thread *tree = sm_tree_of(thread);
     uint32_t *depths = sm_frame_depths(thread, frames, count, sm_shadows_has);

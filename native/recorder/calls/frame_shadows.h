@@ -73,7 +73,11 @@ typedef struct {
 sm_node *sm_shadows_reach(const sm_tree_thread *tree, sm_reach from);
 
 /* Return true if the frame has its shadow at this depth. The sampler calls it, too. */
-bool sm_shadows_has(sm_thread *thread, const void *frame, int64_t depth);
+static inline bool sm_shadows_has(sm_thread *thread, const void *frame, int64_t depth) {
+    const sm_shadows *shadows = &sm_tree_of(thread)->shadows;
+    return depth >= -1 && depth < shadows->size &&
+           __atomic_load_n(&shadows->slots[depth].frame, __ATOMIC_RELAXED) == frame;
+}
 
 /* Set the thread's node according to its frames. For any thread, with the GIL. */
 void sm_shadows_settle(sm_thread *thread);
