@@ -390,7 +390,7 @@ def test_a_recording_in_a_kernel_is_titled_by_the_notebook(notebook, monkeypatch
     assert command_line(session.recording) == title
     steps = Steps(recording, "cell.seismo")
     steps.record("the lines", "lines")
-    assert steps.found == [], "no command runs the cell again"
+    assert steps.section().rows == [], "no command runs the cell again"
 
 
 def test_a_kernel(tmp_path, monkeypatch):
