@@ -28,10 +28,9 @@ struct sm_reference_tool {
     /* In the slot while this tool is alone and nothing is chained, or NULL. Does the same as `call`, but begins
      * with: if sm_reference_is_rare(), return sm_reference_shared(its arguments). */
     PyRefTracer direct;
-    bool stays;                             /* the tool is not removed at exit */
-    void (*poked)(sm_reference_tool *tool); /* like call, at the first event after sm_reference_poke */
-    void (*safe)(sm_reference_tool
-                     *tool); /* on the main thread at safe points (hooks/safepoint.h), may run Python code; or NULL */
+    bool stays;                               /* the tool is not removed at exit */
+    void (*poked)(sm_reference_tool *tool);   /* like call, at the first event after sm_reference_poke */
+    void (*safe)(sm_reference_tool *tool);    /* on the main thread at safe points, may run Python code; or NULL */
     void (*forked)(sm_reference_tool *tool);  /* called in a forked child; or NULL */
     void (*exiting)(sm_reference_tool *tool); /* the last chance to run Python code; or NULL */
     void (*removed)(sm_reference_tool *tool); /* called at last, may free the tool; or NULL */

@@ -295,8 +295,7 @@ PyMethodDef sm_methods_estimate[] = {
     {"aggregate", core_aggregate, METH_VARARGS, "Return sums over each function's nodes, and its total time."},
     {"combine", core_combine, METH_VARARGS,
      "Return the tree of the threads t with chosen[t] != 0 laid on one another: to (for each node its row or -1), "
-     "parent, "
-     "function, depth."},
+     "parent, function, depth."},
     {"sum_by", core_sum_by, METH_VARARGS,
      "Return for each row the sum (or the bitwise or) of the values whose `to` is that row."},
     {"take", core_take, METH_VARARGS, "Return the values at the given rows, in their order."},

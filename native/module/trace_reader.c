@@ -427,13 +427,11 @@ static PyObject *timeline_batches(PyObject *object, PyObject *arguments) {
 static PyMethodDef timeline_methods[] = {
     {"read", timeline_read, METH_VARARGS,
      "Return the calls, instants and gaps with times in [start, end), ns, of one thread or (-1) all; no more than "
-     "`limit` "
-     "calls. When calls began that were open before is looked for in `look_back` bytes before."},
+     "`limit` calls. When calls began that were open before is looked for in `look_back` bytes before."},
     {"batches", timeline_batches, METH_VARARGS, "Return the calls as an Arrow stream."},
     {"overview", timeline_overview, METH_VARARGS,
      "Return what a picture of so many columns can show of the depths in [first, last). threads: a byte for each, or "
-     "None for "
-     "all."},
+     "None for all."},
     {"cut", timeline_cut, METH_VARARGS,
      "Go through the calls with times in [start, end), of a choice or (None) all. counts: arrays of a value for each "
      "node, which are counted up. Else tree: parent and thread of new nodes, the number there of each old node and "
