@@ -103,7 +103,7 @@ ANY_PYTHON = {
     "tests/cli/test_overwriting.py": "is about what is in the way of a file",
     "tests/cli/test_progress.py": "is about what is printed",
     "tests/cli/test_recording_options.py": "is about a table of options",
-    "tests/cli/test_trace.py": "is about options and reports; tests/parity/test_journal.py holds what is recorded",
+    "tests/cli/test_trace.py": "is about options and reports; tests/parity/test_programs.py holds what is recorded",
     "tests/cli/test_verbs.py": "is about what reads finished recordings",
     "tests/cli/test_view.py": "is about options",
     "tests/cli/test_watch.py": "is about options and messages; tests/watching holds what is matched",
@@ -125,7 +125,7 @@ ANY_PYTHON = {
     "tests/process/test_idle.py": "is about when a thread of the core writes the file, which waits for no event",
     "tests/process/test_output.py": "is about who may read and write the file",
     "tests/process/test_signals.py": "is about signals that the kernel delivers to threads of the core",
-    "tests/process/test_trace_programs.py": "runs programs as tests/parity/test_journal.py does, in processes",
+    "tests/process/test_trace_programs.py": "runs programs as tests/parity/test_programs.py does, in processes",
     "tests/process/test_trace_disturbed.py": "is about the system's clocks, and about what happens to the file",
     "tests/pure": "is plain Python, on the same bytes as the core",
     "tests/sessions/test_session_results.py": "is about what is shown",
@@ -150,8 +150,6 @@ NOT_SANITIZED = [
 STATISTICS = [
     "tests/model/test_run_variance.py",
     "tests/native/estimate/test_estimate.py::test_errors_hold_the_truth_in_19_of_20",
-    "tests/native/estimate/test_estimate.py::test_functions_errors_hold_the_truth_in_19_of_20",
-    "tests/native/recorder/calls/test_time.py::test_stated_error_holds",
 ]
 OUTSIDE = ("bad_input", "broken_for_good", "idle", "interrupts", "output", "same", "starts", "unseen")
 # These are about messages, warnings and when a file is written, or start and end recordings as other tests of recorded

@@ -154,6 +154,9 @@ def test_recordings_of_several_kinds_together(lab):
     said = " ".join(lab.run("report", "all.seismo").stdout.split())
     assert "measured whether each line ran, and which branches were taken" in said
     assert "change    0 lines ran only now, 0 only before" in lab.run("diff", "one.seismo", "r.seismo").stdout
+    lab.run("profile", "-q", "-o", "p.seismo", "main.py")
+    done = lab.run("merge", "-o", "m.seismo", "r.seismo", "p.seismo")
+    assert (done.returncode, "cannot be merged" in done.stderr) == (2, True)
 
 
 def test_diff_of_coverage(lab):

@@ -72,10 +72,7 @@ def of_a_later_schema(one):
     [
         (cut_short, "calls_by_path.parquet is cut short"),
         (lambda one: overwritten(one, "calls", 0), "calls_by_path.parquet is damaged"),
-        (
-            lambda one: parquet.write_table(pa.table({"x": [1]}), one / "calls_by_path.parquet"),
-            "lacks the column process",
-        ),
+        (of_other_columns, "lacks the column process"),
         (of_a_later_schema, "it has schema 7, and this seismo reads 1"),
         (lambda one: (one / "recordings.parquet").unlink(), "it has no recordings.parquet"),
     ],

@@ -3,6 +3,7 @@
 import io
 import json
 import shlex
+from array import array
 
 import journal_made
 import pytest
@@ -35,6 +36,13 @@ def slices(packets):
             stack.pop()[3] = packet.timestamp
     assert not any(open_slices[track] for track in open_slices if track < 1 << 40)
     return found
+
+
+@pytest.mark.parametrize("format_", [chrome.FORMAT, perfetto.FORMAT, speedscope.FORMAT], ids=lambda one: one.name)
+def test_functions_of_a_kind_that_a_later_version_has_are_written(format_):
+    made = recording()
+    made._raw["functions"]["kind"] = array("q", [7] * len(made.functions))
+    assert written(format_, made)
 
 
 @pytest.mark.parametrize("seed", range(8))

@@ -72,6 +72,36 @@ def _clean():
     sys.settrace(trace)
 
 
+def test_each_has_a_local_function_of_its_own():
+    """The foreign tracer's is in the frame; ours is kept apart, and neither loses its own."""
+    ours, foreign = [], []
+
+    def local(frame, event, arg):
+        foreign.append(frame.f_trace is local)
+        return local
+
+    class Tracer:
+        def __call__(self, frame, event, arg):
+            if frame.f_code is wanted.__code__:
+                ours.append((event, frame.f_trace is self.inner))
+                return self.inner
+            return None
+
+        def inner(self, frame, event, arg):
+            ours.append((event, frame.f_trace == self.inner))
+            return self.inner
+
+    def tracer(frame, event, arg):
+        return local if frame.f_code is wanted.__code__ else None
+
+    sys.settrace(tracer)
+    with hooks.set_trace(Tracer()):
+        wanted(0)
+    sys.settrace(None)
+    assert foreign == [True] * 4
+    assert ours == [("call", False), *[(event, True) for event in ("line", "line", "line", "return")]]
+
+
 @pytest.mark.parametrize("ours_raises", [False, True])
 def test_a_tracer_that_raises_is_gone_and_the_other_goes_on(ours_raises):
     def raises(frame, event, arg):

@@ -203,6 +203,8 @@ def test_growth_over_the_sizes_of_a_parametrized_test(project):
     assert int(counts["seismo.calls"]) > 80 * 80
     assert tests["test_pairs[80]"].find("failure") is None, "it is within the limit that was given"
 
+    status, said = project.run_apart(*words, "--seismo-against=HEAD", "--seismo-build=exit 3")
+    assert (status, "the build at HEAD failed with exit status 3" in said) == (1, True)
     status, said = project.run_apart(*words, "--seismo-against=HEAD", "--seismo-build=touch built")
     assert status == 1, said
     assert re.search(r"^  app:key in test_app.py::test_pairs\[n\]: quadratic, was linear", said, re.MULTILINE)
@@ -326,7 +328,11 @@ def test_xdist(checked):
     assert status == 1, said
     assert suspects(said)[0] == "app:total"
     beyond = re.findall(r"^  (?:calls|lines) of (test_app.py\S+) .* beyond its limit", said, re.MULTILINE)
+    assert "test_app.py::test_total[100]" in beyond
     assert set(beyond) <= {"test_app.py::test_total[10]", "test_app.py::test_total[100]"}
+    words = ("-p", "xdist", "-n", "2", "--seismo-check", "--seismo-no-objects", "--seismo-update")
+    status, said = checked.run_apart(*words)
+    assert (status, len(checked.kept.tests)) == (0, 6), said
 
 
 def test_what_does_not_go_together_ends_at_once(project):

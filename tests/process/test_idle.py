@@ -314,6 +314,20 @@ sys.exit(7)
 
 
 @pytest.mark.crossed
+@pytest.mark.parametrize("way", ways("cover", "trace"))
+@pytest.mark.parametrize("kept", [0.5, 0])
+def test_a_file_that_is_cut_is_whole_after_the_next_write(start, tmp_path, way, kept):
+    path = tmp_path / "r.seismo"
+    child = start(WAYS[way], TWICE)
+    says_done(child)
+    until(path, lambda recording: leaves(recording) == 1000)
+    os.truncate(path, int(path.stat().st_size * kept))
+    go_on(child)
+    says_done(child)
+    until(path, lambda recording: leaves(recording) == 2000 and recording.problems == [])
+
+
+@pytest.mark.crossed
 @pytest.mark.parametrize("way", ways())
 @pytest.mark.parametrize("what", ["cut", "removed", "replaced"])
 def test_a_program_whose_file_is_taken_away_ends_as_ever(start, tmp_path, way, what):

@@ -71,6 +71,8 @@ def files(tmp_path, monkeypatch):
         ("coverage.seismo --time wall", "--time applies to recordings of calls and lines only"),
         ("objects.seismo --time wall", "--time applies to recordings of calls and lines only"),
         ("objects.seismo --only app", "--only applies to recordings of calls only"),
+        ("calls.seismo --show-missing", "--show-missing applies to recordings of coverage only"),
+        ("objects.seismo --columns own", "--columns applies to recordings of calls only"),
         ("calls.seismo --fail-under 80", "--fail-under applies to recordings of coverage only"),
     ],
 )

@@ -81,22 +81,17 @@ class CallTrees:
 
 
 def bounded_paths(
-    forest: CallTrees,
-    thread: int,
-    begin: bytes,
-    below: Callable[[bytes, int], bytes],
-    values: Callable[[int], Sequence[int]],
-) -> Iterator[tuple[bytes, Sequence[int]]]:
+    forest: CallTrees, thread: int, values: Callable[[int], Sequence[int]]
+) -> Iterator[tuple[list[int], Sequence[int]]]:
     """Yield the paths of a thread with the values of their nodes, for formats that write whole paths.
 
-    A chain of n calls has paths of n²/2 functions in all: ten thousand levels would be half a gigabyte. So all levels
-    beyond MAX_DEPTH are merged under DEEPER, at the end of the first MAX_DEPTH functions: each function keeps its sums.
-
-    begin: the path above the first function; below: appends a function (its row, that of DEEPER is after the last) to
-    a path; values: of a row of the tree
+    A path has the rows of its functions, outermost first, and is valid until the next one. `values` returns those of a
+    row of the tree. A chain of n calls has paths of n²/2 functions in all: ten thousand levels would be half a
+    gigabyte. So all levels beyond MAX_DEPTH are merged under DEEPER, whose row is after the last, at the end of the
+    first MAX_DEPTH functions: each function keeps its sums.
     """
     function, deeper_row = forest.function, len(forest.recording.functions)
-    path = [begin]
+    path: list[int] = []
     depth = 0
     deeper: dict[int, Sequence[int]] = {}
     for step in forest.walk(thread):
@@ -104,15 +99,14 @@ def bounded_paths(
             depth += 1
             called, found = function[step], values(step)
             if depth <= MAX_DEPTH:
-                path.append(below(path[-1], called))
-                yield path[-1], found
+                path.append(called)
+                yield path, found
             else:
                 deeper[called] = [a + b for a, b in zip(found, deeper.get(called, [0] * len(found)), strict=True)]
             continue
         if depth == MAX_DEPTH and deeper:
-            under = below(path[-1], deeper_row)
             for called, found in deeper.items():
-                yield below(under, called), found
+                yield [*path, deeper_row, called], found
             deeper.clear()
         if depth <= MAX_DEPTH:
             path.pop()

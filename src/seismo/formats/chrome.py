@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from seismo import progress
 from seismo.formats.base import ByteSink, Format, separated, text_sink
 from seismo.formats.call_trees import frames, program
-from seismo.formats.function_names import distinct_names, escape, json_text
+from seismo.formats.function_names import SYNTHETIC, C, distinct_names, escape, json_text
 from seismo.formats.trace_tracks import TraceTracks, flag_words, trace_tracks
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 MOST = 1_000_000
 """The most calls that are written: about 130 MB, which a page in a browser can still open."""
 
-_KINDS = ("python", "c", "synthetic")
+_KINDS = {C: "c", SYNTHETIC: "synthetic"}  # others, also those of later versions, are "python"
 
 
 def _us(ns: int) -> str:
@@ -42,7 +42,8 @@ def _write(recording: Recording, file: ByteSink) -> None:
     if found.cut_ns is not None:
         about["cut"] = f"only the first {found.cut_ns / 1e9:.6f} s, because a viewer cannot open more calls"
     heads = [
-        f'"cat":"{_KINDS[frame.kind]}","name":{json_text(text)}' for text, frame in zip(shown, functions, strict=True)
+        f'"cat":"{_KINDS.get(frame.kind, "python")}","name":{json_text(text)}'
+        for text, frame in zip(shown, functions, strict=True)
     ]
     with text_sink(file) as out:
         out.write(f'{{"otherData":{json_text(about)},\n"displayTimeUnit":"ns","traceEvents":[\n')

@@ -45,17 +45,11 @@ def _write(recording: Recording, file: ByteSink, weight: str, places: bool = Fal
     words = [text.encode() for text in (*(map(word, functions) if places else _short(functions)), word(DEEPER))]
     column = recording.tree[weight]
     begin = _beginnings(recording, forest)
-
-    def below(path: bytes, function: int) -> bytes:
-        return b"%b;%b" % (path, words[function]) if path else words[function]
-
     with buffered(file) as out:
         for thread in forest.busy_threads():
-            for path, (amount,) in bounded_paths(
-                forest, thread, begin[thread], below, lambda row: (number(column[row]),)
-            ):
+            for path, (amount,) in bounded_paths(forest, thread, lambda row: (number(column[row]),)):
                 if amount:
-                    out.write(b"%b %d\n" % (path, amount))
+                    out.write(b"%b %d\n" % (b";".join([*begin[thread], *(words[row] for row in path)]), amount))
 
 
 def _short(functions: list[Frame]) -> Iterator[str]:
@@ -81,8 +75,8 @@ def _write_objects(recording: Recording, file: ByteSink, weight: str) -> None:
             out.write(f"{';'.join(map(shown, stack))} {amount}\n")
 
 
-def _beginnings(recording: Recording, forest: CallTrees) -> list[bytes]:
-    """Return the start of each thread's stacks: empty, or frames that identify the thread."""
+def _beginnings(recording: Recording, forest: CallTrees) -> list[list[bytes]]:
+    """Return the start of each thread's stacks: nothing, or frames that identify the thread."""
     busy = forest.busy_threads()
     processes = pids(recording)
     several = len({processes[thread] for thread in busy}) > 1
@@ -92,7 +86,7 @@ def _beginnings(recording: Recording, forest: CallTrees) -> list[bytes]:
         parts = [f"<process {pid}>"] if several else []
         if len(busy) > 1:
             parts.append(f"<thread {native_id} {escape(name)}>")
-        begin.append(";".join(parts).encode())
+        begin.append([part.encode() for part in parts])
     return begin
 
 

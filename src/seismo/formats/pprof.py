@@ -12,6 +12,7 @@ As in collapsed stacks, paths are written whole, so levels beyond MAX_DEPTH are 
 from __future__ import annotations
 
 import gzip
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from seismo.formats.base import MAX_DEPTH, UNITS, ByteSink, Format, buffered, number, unzip, whole
@@ -75,20 +76,20 @@ def _write_profile(recording: Recording, out: ByteSink) -> None:
 
 
 def samples(forest: CallTrees, thread: int) -> Iterator[tuple[bytes, list[int], int]]:
-    """Yield a thread's samples: the path's ids as varints, the values of TYPES, and nonzero if calls are a lower bound.
+    """Yield a thread's samples: the path's ids, the values of TYPES, and nonzero if calls are a lower bound.
 
-    The id of a function is its row + 1.
+    The id of a function is its row + 1. They are varints, the innermost function's first.
     """
     tree = forest.recording.tree
     columns, flags = [tree[column] for column in TYPES.values()], tree["flags"]
-    ids = [varint(id_) for id_ in range(1, len(forest.recording.functions) + 2)]
+    id_of = lru_cache(None)(lambda row: varint(row + 1))
 
     def values(row: int) -> list[int]:
         return [*(number(column[row]) for column in columns), flags[row] & LOWER_BOUND]
 
-    for path, (*found, bound) in bounded_paths(forest, thread, b"", lambda above, row: ids[row] + above, values):
+    for path, (*found, bound) in bounded_paths(forest, thread, values):
         if any(found):
-            yield path, found, bound
+            yield b"".join(map(id_of, reversed(path))), found, bound
 
 
 def _label(strings: Texts, key: str, text: str | None = None, number_: int = 0) -> bytes:

@@ -67,7 +67,8 @@ def merge(recordings: Iterable[Recording]) -> Recording:
     functions, order = known.ordered()
     function_maps = [[order[number] for number in numbers] for numbers in given]
     tables: Tables = {"functions": columns_of_named("functions", functions, texts)}
-    thread_rows, thread_maps, process_rows, process_maps = merged_threads(parts, list(map(marks_of_trees, parts)))
+    marks = [marks_of_trees(part) if len(parts) > 1 else [0] * len(part._raw["processes"]["id"]) for part in parts]
+    thread_rows, thread_maps, process_rows, process_maps = merged_threads(parts, marks)
     tables["processes"] = columns_of_named("processes", process_rows, texts)
     tables["threads"] = columns_of_named("threads", thread_rows, texts)
     tables["nodes"], node_maps = _merge_nodes(parts, thread_maps, function_maps)

@@ -138,6 +138,16 @@ def test_threads_of_a_group_run_side_by_side(source):
     assert not any(row["flags"] & RUNNING for row in after.tables["nodes"] if row["thread"] == group["id"])
 
 
+def test_the_next_recording_begins_anew():
+    for _ in range(2):
+        start()
+        run_threads(APART + 10)
+        _core.stop()
+        recorded = image()
+        assert recorded.losses["threads-folded"] == 10
+        assert len(recorded.tables["threads"]) == 1 + APART + 1
+
+
 def test_a_killed_process_leaves_the_groups(tmp_path):
     """Rows of groups in the file are brought up to date like all others, and count nothing twice."""
     path = tmp_path / "killed.seismo"

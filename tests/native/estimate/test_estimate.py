@@ -9,6 +9,7 @@ import pytest
 from estimating import recording
 from simulated import YOUNG, Process
 
+from seismo import _core
 from seismo.model import merge
 
 COSTS = {"python_inside": 12.0, "python_outside": 12.0, "piece_ns": 20.0, "cost_error": 0.25}
@@ -356,3 +357,20 @@ def test_nothing_at_all():
     assert len(recording([], []).tree) == 0
     assert list(recording([], [0]).functions["own_ns"]) == [0]
     assert owns([{"calls": 5}], [0]) == [0]
+
+
+@pytest.mark.skipif(not hasattr(_core, "_fail_allocation"), reason="needs a build with SEISMO_TESTING=1")
+def test_out_of_memory():
+    """Whichever allocation fails: no times at all, not some of them."""
+    tables = recording([looks(4), looks(2, parent=0, function=1)], [0, 0], rest_ns=[2_000_000])._raw
+    expected = memoryview(_core.estimate(tables)["own_ns"])
+    for n in range(1, 100):
+        _core._fail_allocation(n)
+        try:
+            assert memoryview(_core.estimate(tables)["own_ns"]) == expected
+            break
+        except MemoryError:
+            pass
+        finally:
+            _core._fail_allocation(0)
+    assert 10 < n < 99

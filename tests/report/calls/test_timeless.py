@@ -78,6 +78,15 @@ def test_times_are_refused(recorded, said):
         write(model.read(path), io.BytesIO(), "speedscope")
 
 
+def test_formats_of_calls_have_the_counts(recorded):
+    path, _ = recorded("--timing", "none")
+    file = io.BytesIO()
+    write(model.read(path), file, "collapsed-calls")
+    assert any(
+        line.endswith("main;__main__:branch;__main__:leaf 600") for line in file.getvalue().decode().splitlines()
+    )
+
+
 def test_diff_compares_calls_alone(recorded, said):
     timed, _ = recorded()
     path, _ = recorded("--timing", "none")

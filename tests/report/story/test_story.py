@@ -238,6 +238,7 @@ def test_without_times_calls_are_ranked(counted, capfd):
     assert "## Call tree by calls" in shown
     assert f"{main_path['total_calls']:,} total, 1 call `__main__:main`" in shown
     reports = [shlex.split(step["command"])[3:] for step in told["next"] if step["command"].startswith("seismo report")]
+    assert reports
     assert all(printed(capfd, counted, *options) for options in reports)
 
 
