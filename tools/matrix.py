@@ -161,6 +161,7 @@ NOT_SANITIZED += [
 ]
 # What `make test` leaves out, wholly or in part.
 MARKED = re.compile(r"mark\.(matrix|crossed)\b")
+FAILED_TEST = re.compile("(FAILED|ERROR) tests/")
 
 
 @dataclass
@@ -277,7 +278,7 @@ def carry_out(run: Run, distribution: str, jobs: int) -> Run:
     lines = path.read_text(encoding="utf-8", errors="replace").rstrip().splitlines()
     told = [line for line in lines if line.endswith(" finds") or (" passed" in line and " in " in line)]
     closing = (told or lines)[-max(1, len(run.tests)) :]  # libraries may have a word at the end, too
-    run.closing = closing if run.passed else lines[-60:]
+    run.closing = closing if run.passed else [*filter(FAILED_TEST.match, lines[:-60]), *lines[-60:]]
     run.seconds = time.monotonic() - start
     return run
 
@@ -389,6 +390,8 @@ def main() -> int:
         f"{len(wanted) - len(failed)} of {len(wanted)} interpreters passed"
         + "".join(f", not {name}" for name in failed)
     )
+    # An assertion may take a screen, so that the names of failed tests come last: who reads a log sees its end.
+    print("".join(f"{line[:200]}\n" for run in wanted for line in run.closing if FAILED_TEST.match(line)), end="")
     return 1 if failed else 0
 
 
