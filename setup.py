@@ -52,7 +52,7 @@ if os.environ.get("SEISMO_TESTING"):
     macros.append(("SM_TESTING", "1"))
 if os.environ.get("SEISMO_SANITIZE"):
     sanitize = ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined", "-fno-omit-frame-pointer"]
-    compile_args += [*sanitize, "-O1", "-g", "-UNDEBUG"]
+    compile_args += [*sanitize, "-O1", "-g1", "-UNDEBUG"]
     link_args += sanitize
     callback_args = []
     build_base = "build/sanitize"

@@ -137,11 +137,8 @@ ANY_PYTHON = {
     "tests/sessions/test_session_results.py": "is about what is shown",
     "tests/view": "serves and shows recordings; tests/process/test_idle.py holds what is in those that go on",
 }
-# The first two start Python with an empty environment: nothing loads the sanitizers' libraries before the core. In
-# the others greenlet copies a piece of the C stack as it stands, with the marks around our evaluation function's frame.
+# Greenlet copies a piece of the C stack as it stands, with the marks around our evaluation function's frame.
 NOT_SANITIZED = [
-    "tests/process/test_children.py::test_the_environment_is_the_programs_own",
-    "tests/process/test_children.py::test_all_processes_in_one_file",
     "tests/process/test_programs.py::test_program[greenlets-none]",
     "tests/process/test_trace_programs.py::test_it_runs_as_without_and_the_journal_is_right[greenlets]",
     "tests/native/recorder/lines/test_stacks.py::test_greenlets[tracefunc]",
@@ -151,13 +148,25 @@ STATISTICS = [
     "tests/model/test_run_variance.py",
     "tests/native/estimate/test_estimate.py::test_errors_hold_the_truth_in_19_of_20",
 ]
-OUTSIDE = ("bad_input", "broken_for_good", "idle", "interrupts", "output", "same", "starts", "unseen")
-# These are about messages, warnings and when a file is written, or start and end recordings as other tests of recorded
-# processes do, in other places of Python code.
+OUTSIDE = ("bad_input", "broken_for_good", "children", "idle", "interrupts", "output", "same", "starts", "unseen")
+# These are about messages, warnings, shares of time, how much memory or how many bytes something takes, and when a file
+# is written, or start and end recordings as other tests of recorded processes do, in other places of Python code.
 NOT_SANITIZED += [
     *STATISTICS,
     *(f"tests/process/test_{name}.py" for name in OUTSIDE),
+    "tests/capi/test_examples.py",
     "tests/native/clock/test_sampler.py::test_a_long_function_is_not_sampled_while_it_begins",
+    "tests/native/clock/test_waits.py::test_rare_long_calls_of_a_short_function_are_found_although_the_processor_is_taken_away",
+    "tests/native/clock/test_waits.py::test_a_program_that_is_stopped_for_a_while",
+    "tests/native/clock/test_waits.py::test_a_program_that_is_stopped_again_and_again_runs_as_long_as_ever",
+    "tests/native/clock/test_waits.py::test_a_program_whose_group_may_use_a_fifth_of_a_processor",
+    "tests/native/code/test_code_objects.py::test_functions_that_come_and_go_take_linear_time",
+    "tests/native/engine/test_file_grows.py::test_as_large_after_an_hour_as_after_ten_minutes",
+    "tests/native/engine/test_file_grows.py::test_objects_as_large_after_an_hour_as_after_ten_minutes",
+    "tests/native/engine/test_threads.py::test_memory_is_constant",
+    "tests/native/recorder/calls/test_killed.py",
+    "tests/native/recorder/calls/test_trace.py::test_threads_by_the_thousand_take_memory_within_bounds",
+    "tests/sessions/test_session_results.py",
 ]
 # What `make test` leaves out, wholly or in part.
 MARKED = re.compile(r"mark\.(matrix|crossed)\b")
