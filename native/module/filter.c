@@ -1,5 +1,4 @@
-/* seismo._core.Filter: the compiled program of an expression. Its methods evaluate it for tests, with facts in a dict.
- */
+/* seismo._core.Filter: the compiled program of an expression. Its methods evaluate it for tests. */
 #include "filter/filter.h"
 
 #include "engine/recording.h"
@@ -70,92 +69,45 @@ static PyObject *filter_of_code(PyObject *self, PyObject *arguments) {
     return Py_BuildValue("II", of.yes, of.maybe);
 }
 
-/* ---- an event from a dict ---- */
-
-static const char *const fact_names[SM_THREAD_FACTS] = {
-    [SM_FACT_MODULE] = "module",     [SM_FACT_QUALNAME] = "qualname", [SM_FACT_FILE] = "file",
-    [SM_FACT_THREAD] = "thread",     [SM_FACT_TASK] = "task",         [SM_FACT_EXCEPTION] = "exception",
-    [SM_FACT_LINE] = "line",         [SM_FACT_DEPTH] = "depth",       [SM_FACT_CALLS] = "calls",
-    [SM_FACT_DURATION] = "duration", [SM_FACT_OWN] = "own",
-};
-
-static PyObject *fact(PyObject *facts, const char *name) { /* borrowed, or NULL if unknown */
-    PyObject *value = PyDict_GetItemString(facts, name);
-    return value == Py_None ? NULL : value;
+/* The facts of an event in a tuple, by their numbers from SM_FACT_THREAD on; None for one that is not known. */
+static PyObject *fact(void *facts, sm_fact which) {
+    return PyTuple_GET_ITEM(facts, (Py_ssize_t)(which - SM_FACT_THREAD));
 }
 
-static bool dict_number(void *context, sm_fact which, int64_t *value) {
-    PyObject *number = fact(context, fact_names[which]);
-    if (number == NULL || !PyLong_Check(number))
-        return false;
-    int overflow;
-    *value = PyLong_AsLongLongAndOverflow(number, &overflow);
-    return overflow == 0;
+static bool tuple_number(void *facts, sm_fact which, int64_t *value) {
+    PyObject *number = fact(facts, which);
+    *value = number != Py_None ? PyLong_AsLongLong(number) : 0;
+    return number != Py_None;
 }
 
-static const char *utf8(PyObject *text) {
-    const char *data = text != NULL && PyUnicode_Check(text) ? PyUnicode_AsUTF8(text) : NULL;
-    if (data == NULL)
-        PyErr_Clear();
-    return data;
-}
-
-static const char *dict_text(void *context, sm_fact which) {
-    return utf8(fact(context, fact_names[which]));
-}
-
-/* Make a function without a code object from the facts; valid as long as the dict. */
-static bool function_from(PyObject *facts, const char *module, const char *qualname, sm_function *function) {
-    PyObject *line = fact(facts, "line");
-    const char *texts[] = {utf8(fact(facts, module)), utf8(fact(facts, qualname)), utf8(fact(facts, "file"))};
-    *function = (sm_function){.kind = SM_PYTHON,
-                              .line = line != NULL && PyLong_Check(line) ? (int)PyLong_AsLong(line) : 0,
-                              .module = (char *)(texts[0] ? texts[0] : ""),
-                              .qualname = (char *)(texts[1] ? texts[1] : ""),
-                              .file = (char *)(texts[2] ? texts[2] : "")};
-    return texts[1] != NULL && !PyErr_Occurred();
+static const char *tuple_text(void *facts, sm_fact which) {
+    return fact(facts, which) != Py_None ? PyUnicode_AsUTF8(fact(facts, which)) : NULL;
 }
 
 static PyObject *filter_of_event(PyObject *self, PyObject *arguments) {
-    int kind;
-    PyObject *given; /* borrowed */
-    if (!PyArg_ParseTuple(arguments, "iO!:of_event", &kind, &PyDict_Type, &given))
-        return NULL;
-    if (kind < 0 || kind >= SM_EVENT_KINDS)
-        return PyErr_Format(PyExc_ValueError, "there is no kind of event with the number %d", kind);
-    sm_function function, callee;
-    bool known = function_from(given, "module", "qualname", &function);
-    bool callee_known = function_from(given, "callee_module", "callee_qualname", &callee);
-    if (PyErr_Occurred())
-        return NULL;
-    PyObject *exception = fact(given, "exception");
-    sm_thread_facts facts = {
-        .kind = (sm_event_kind)kind,
-        .function = known ? &function : NULL,
-        .line = function.line,
-        .callee = callee_known ? &callee : NULL,
-        .exception = exception == Py_False ? Py_None : exception,
-        .number = dict_number,
-        .text = dict_text,
-        .context = given,
-    };
     const sm_filter *filter = ((filter_object *)self)->filter;
-    sm_filter_code of = sm_filter_of_code(filter, facts.function, NULL);
-    uint32_t bit = SM_EVENT_BIT(kind);
-    sm_verdict whole = sm_filter_of_event(filter, &of, &facts);
-    /* A verdict on an event must not contradict that on its function. */
-    if (known && (((of.yes & bit) != 0 && whole != SM_YES) || (((of.yes | of.maybe) & bit) == 0 && whole != SM_NO)))
-        return PyErr_Format(PyExc_AssertionError, "a verdict of %d for a code object with %x and %x", (int)whole,
-                            of.yes, of.maybe);
-    return answer(whole);
+    sm_function function = {.kind = SM_PYTHON}, callee = function;
+    sm_thread_facts facts = {.number = tuple_number, .text = tuple_text, .function = &function};
+    PyObject *given; /* borrowed */
+    if (!PyArg_ParseTuple(arguments, "isss(zz)iO!:of_event", &facts.kind, &function.module, &function.qualname,
+                          &function.file, &callee.module, &callee.qualname, &facts.line, &PyTuple_Type, &given))
+        return NULL;
+    PyObject *exception = fact(given, SM_FACT_EXCEPTION);
+    function.line = facts.line;
+    facts.context = given;
+    facts.callee = callee.qualname != NULL ? &callee : NULL;
+    facts.exception = exception == Py_None ? NULL : exception == Py_False ? Py_None : exception;
+    sm_filter_code of = sm_filter_of_code(filter, &function, NULL);
+    return Py_BuildValue("NII", answer(sm_filter_of_event(filter, &of, &facts)), of.yes, of.maybe);
 }
 
 static PyMethodDef filter_methods[] = {
     {"of_code", filter_of_code, METH_VARARGS,
      "Return the kinds of events that are certainly wanted of this code object, and those that may be, as bits."},
     {"of_event", filter_of_event, METH_VARARGS,
-     "Return whether an event of this kind (a number) with the facts of the dict is wanted. None: that depends on "
-     "facts that are not known."},
+     "Return whether an event is wanted, and of_code() of its function. None: that depends on facts that are not "
+     "known. Takes kind, module, qualname, file, (module and qualname of the callee), line and the other facts: "
+     "thread, task, exception, (anything), depth, calls, duration, own."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -139,7 +139,17 @@ class Filter:
     kinds: int  # bit set, numbered as expression.KINDS, of events that can match
     def __new__(cls, program: bytes) -> Self: ...
     def of_code(self, code: CodeType, globals: dict[str, Any] | None = None, /) -> tuple[int, int]: ...  # noqa: A002
-    def of_event(self, kind: int, facts: dict[str, Any], /) -> bool | None: ...
+    def of_event(
+        self,
+        kind: int,
+        module: str,
+        qualname: str,
+        file: str,
+        callee: tuple[str | None, str | None],
+        line: int,
+        facts: tuple[Any, ...],
+        /,
+    ) -> tuple[bool | None, int, int]: ...
 
 def _glob(pattern: bytes, text: bytes, /) -> bool: ...
 
