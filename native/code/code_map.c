@@ -15,11 +15,12 @@ static sm_code_place nowhere[2];
 
 void (*sm_codes_met_compiled)(void) = NULL;
 
+#define NO_CODES {.places = nowhere, .shift = 63, .count = 0, .mask = 1}
+static sm_code_table no_codes = NO_CODES;
 #if SM_FREE_THREADED
-static sm_code_table no_codes = {.places = nowhere, .shift = 63, .count = 0, .mask = 1};
 sm_code_table *sm_codes_newest = &no_codes;
 #else
-sm_code_table sm_codes = {.places = nowhere, .shift = 63, .count = 0, .mask = 1};
+sm_code_table sm_codes = NO_CODES;
 #endif
 
 static struct {
@@ -57,12 +58,30 @@ static bool is_owner(const sm_code_entry *entry) {
     return SM_FREE_THREADED && entry->interpreter == PyInterpreterState_Main();
 }
 
-#if SM_FREE_THREADED
 static struct table {
     struct table *next;
     sm_code_table table;
-} *tables; /* owned; newest first, until the last holder releases them */
+} *tables; /* owned; newest first. Without the GIL, older ones live until the last holder releases them */
 
+/* Look up in this table from now on. */
+static void use(sm_code_table *table) {
+#if SM_FREE_THREADED
+    __atomic_store_n(&sm_codes_newest, table, __ATOMIC_RELEASE);
+#else
+    sm_codes = *table;
+#endif
+}
+
+static void free_list(struct table **list) {
+    while (*list != NULL) {
+        struct table *of = *list;
+        *list = of->next;
+        sm_free(of->table.places);
+        sm_free(of);
+    }
+}
+
+/* Return false if out of memory, with the table unchanged. */
 static bool resize(uint32_t logarithm) {
     struct table *more = sm_calloc(1, sizeof *more);
     sm_code_place *places = sm_calloc((size_t)1 << logarithm, sizeof *places);
@@ -77,7 +96,9 @@ static bool resize(uint32_t logarithm) {
         if (old->places[i].code != NULL)
             *place_in(&more->table, old->places[i].code) = old->places[i];
     tables = more;
-    __atomic_store_n(&sm_codes_newest, &more->table, __ATOMIC_RELEASE);
+    use(&more->table);
+    if (!SM_FREE_THREADED)
+        free_list(&more->next);
     return true;
 }
 
@@ -87,29 +108,6 @@ static void publish(sm_code_place *place, sm_code_entry *entry) {
     place->entry = entry;
     __atomic_store_n(&place->code, entry->code, __ATOMIC_RELEASE);
 }
-#else
-
-/* Return false if out of memory, with the table unchanged. */
-static bool resize(uint32_t logarithm) {
-    sm_code_place *old = sm_codes.places, *grown = sm_calloc((size_t)1 << logarithm, sizeof *grown);
-    uint32_t size = sm_codes.mask + 1;
-    if (grown == NULL)
-        return false;
-    sm_codes.places = grown;
-    sm_codes.shift = 64 - logarithm;
-    sm_codes.mask = (1u << logarithm) - 1;
-    for (uint32_t i = 0; i < size; i++)
-        if (old[i].code != NULL)
-            *place_of(old[i].code) = old[i];
-    if (old != nowhere)
-        sm_free(old);
-    return true;
-}
-
-static void publish(sm_code_place *place, sm_code_entry *entry) {
-    *place = (sm_code_place){entry->code, entry};
-}
-#endif
 
 /* Return true for Cython's code objects, which have names and lines but zeros for instructions. */
 static bool is_compiled_generator(const PyCodeObject *code) {
@@ -198,30 +196,15 @@ void sm_codes_forget(const PyInterpreterState *interpreter) {
     sm_world_start();
 }
 
-#if SM_FREE_THREADED
 static void free_tables(void) {
     sm_world_stop(); /* until nobody is in the middle of a lookup */
     const sm_code_table last = sm_codes;
-    __atomic_store_n(&sm_codes_newest, &no_codes, __ATOMIC_RELEASE);
+    use(&no_codes);
     sm_world_start();
     for (uint32_t i = 0; i <= last.mask; i++)
         free_entry(last.places[i].entry);
-    for (struct table *of = tables, *next; of != NULL; of = next) {
-        next = of->next;
-        sm_free(of->table.places);
-        sm_free(of);
-    }
-    tables = NULL;
+    free_list(&tables);
 }
-#else
-static void free_tables(void) {
-    for (uint32_t i = 0; i <= sm_codes.mask; i++)
-        free_entry(sm_codes.places[i].entry);
-    if (sm_codes.places != nowhere)
-        sm_free(sm_codes.places);
-    sm_codes = (sm_code_table){.places = nowhere, .shift = 63, .count = 0, .mask = 1};
-}
-#endif
 
 void sm_codes_hold(void) {
     SM_CORE_GUARD;
