@@ -29,12 +29,8 @@ static PyObject *filter_new(PyTypeObject *type, PyObject *arguments, PyObject *k
     const char *error;
     sm_filter *filter = sm_filter_new(program.buf, (size_t)program.len, &error);
     PyBuffer_Release(&program);
-    if (filter == NULL) {
-        if (*error == '\0')
-            return PyErr_NoMemory();
-        PyErr_SetString(PyExc_ValueError, error);
-        return NULL;
-    }
+    if (filter == NULL)
+        return *error == '\0' ? PyErr_NoMemory() : PyErr_Format(PyExc_ValueError, "%s", error);
     filter_object *self = (filter_object *)type->tp_alloc(type, 0);
     if (self == NULL)
         sm_filter_release(filter);
@@ -53,11 +49,6 @@ static PyObject *filter_kinds(PyObject *self, void *Py_UNUSED(closure)) {
 }
 
 #ifdef SM_TESTING
-/* Return True, False or None for a verdict, a new reference. */
-static PyObject *answer(sm_verdict verdict) {
-    return Py_NewRef(verdict == SM_YES ? Py_True : verdict == SM_NO ? Py_False : Py_None);
-}
-
 static PyObject *filter_of_code(PyObject *self, PyObject *arguments) {
     PyObject *code, *globals = Py_None;
     if (!PyArg_ParseTuple(arguments, "O!|O:of_code", &PyCode_Type, &code, &globals))
@@ -98,7 +89,17 @@ static PyObject *filter_of_event(PyObject *self, PyObject *arguments) {
     facts.callee = callee.qualname != NULL ? &callee : NULL;
     facts.exception = exception == Py_None ? NULL : exception == Py_False ? Py_None : exception;
     sm_filter_code of = sm_filter_of_code(filter, &function, NULL);
-    return Py_BuildValue("NII", answer(sm_filter_of_event(filter, &of, &facts)), of.yes, of.maybe);
+    sm_verdict verdict = sm_filter_of_event(filter, &of, &facts);
+    PyObject *answer = verdict == SM_YES ? Py_True : verdict == SM_NO ? Py_False : Py_None;
+    return Py_BuildValue("OII", answer, of.yes, of.maybe);
+}
+
+static PyObject *filter_glob(PyObject *Py_UNUSED(self), PyObject *arguments) {
+    const char *pattern, *text;
+    Py_ssize_t pattern_size, text_size;
+    if (!PyArg_ParseTuple(arguments, "y#y#:_glob", &pattern, &pattern_size, &text, &text_size))
+        return NULL;
+    return PyBool_FromLong(sm_glob(pattern, (size_t)pattern_size, text, (size_t)text_size));
 }
 
 static PyMethodDef filter_methods[] = {
@@ -108,19 +109,7 @@ static PyMethodDef filter_methods[] = {
      "Return whether an event is wanted, and of_code() of its function. None: that depends on facts that are not "
      "known. Takes kind, module, qualname, file, (module and qualname of the callee), line and the other facts: "
      "thread, task, exception, (anything), depth, calls, duration, own."},
-    {NULL, NULL, 0, NULL},
-};
-
-static PyObject *core_glob(PyObject *Py_UNUSED(module), PyObject *arguments) {
-    const char *pattern, *text;
-    Py_ssize_t pattern_size, text_size;
-    if (!PyArg_ParseTuple(arguments, "y#y#:_glob", &pattern, &pattern_size, &text, &text_size))
-        return NULL;
-    return PyBool_FromLong(sm_glob(pattern, (size_t)pattern_size, text, (size_t)text_size));
-}
-
-static PyMethodDef filter_functions[] = {
-    {"_glob", core_glob, METH_VARARGS, "Return whether the pattern matches the text, both as UTF-8."},
+    {"_glob", filter_glob, METH_VARARGS | METH_STATIC, "Return whether the pattern matches the text, both as UTF-8."},
     {NULL, NULL, 0, NULL},
 };
 #endif
@@ -152,11 +141,5 @@ static PyType_Spec filter_spec = {
 int sm_module_add_filter(PyObject *module) {
     if (filter_type == NULL)
         filter_type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &filter_spec, NULL);
-    if (filter_type == NULL || PyModule_AddType(module, filter_type) < 0)
-        return -1;
-#ifdef SM_TESTING
-    return PyModule_AddFunctions(module, filter_functions);
-#else
-    return 0;
-#endif
+    return filter_type == NULL ? -1 : PyModule_AddType(module, filter_type);
 }

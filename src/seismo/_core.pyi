@@ -150,8 +150,8 @@ class Filter:
         facts: tuple[Any, ...],
         /,
     ) -> tuple[bool | None, int, int]: ...
-
-def _glob(pattern: bytes, text: bytes, /) -> bool: ...
+    @staticmethod
+    def _glob(pattern: bytes, text: bytes, /) -> bool: ...
 
 # ---- reading (reader*.c, model_functions.c, arrow.c) ----
 
