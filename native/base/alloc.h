@@ -42,6 +42,9 @@ static inline void sm_free(void *memory) {
     free(memory);
 }
 
+/* Free the memory and forget its address. */
+#define SM_CLEAR(pointer) (sm_free(pointer), (pointer) = NULL)
+
 /* Return a copy of the text, or NULL if out of memory or without a text. */
 static inline char *sm_copy_chars(const char *text) {
     size_t size = text != NULL ? strlen(text) + 1 : 0;

@@ -249,15 +249,13 @@ static bool rename_over(sm_writer *fresh) {
         fresh->temporary = temporary_name(fresh->path);
         link_of(fresh->fd, name);
         if (fresh->temporary == NULL || linkat(AT_FDCWD, name, AT_FDCWD, fresh->temporary, AT_SYMLINK_FOLLOW) != 0) {
-            sm_free(fresh->temporary);
-            fresh->temporary = NULL;
+            SM_CLEAR(fresh->temporary);
             return false;
         }
     }
     if (rename(fresh->temporary, fresh->path) != 0)
         return false;
-    sm_free(fresh->temporary);
-    fresh->temporary = NULL;
+    SM_CLEAR(fresh->temporary);
     return true;
 }
 

@@ -102,8 +102,7 @@ bool sm_decoder_step(sm_decoder *d) {
 sm_decode_status sm_decoder_end(sm_decoder *d) {
     sm_machine *m = &d->machine;
     sm_decode_status status = m->failed ? SM_DECODE_NO_MEMORY : m->stopped ? SM_DECODE_STOPPED : SM_DECODE_DONE;
-    sm_free(d->bytes);
-    d->bytes = NULL;
+    SM_CLEAR(d->bytes);
     sm_machine_free(m);
     return status;
 }

@@ -16,8 +16,7 @@ static void free_stacks(sm_tree_thread *tree) {
     tree->fold = NULL;
     tree->fold_count = tree->fold_size = 0;
 #if SM_FREE_THREADED
-    sm_free(tree->recent);
-    tree->recent = NULL;
+    SM_CLEAR(tree->recent);
 #endif
 }
 

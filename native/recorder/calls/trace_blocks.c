@@ -370,8 +370,7 @@ static void work(sm_worker *self, uintptr_t run) {
 sm_stream *sm_blocks_stream(uint32_t thread, uint8_t *const *at) {
     sm_stream *stream = sm_calloc(1, sizeof *stream);
     if (stream != NULL && blocks.filtered && (stream->sieve = sm_calloc(1, sizeof *stream->sieve)) == NULL) {
-        sm_free(stream);
-        stream = NULL;
+        SM_CLEAR(stream);
     }
     if (stream == NULL)
         return NULL;
@@ -436,8 +435,7 @@ void sm_blocks_seal(sm_stream *stream, const uint8_t *end, sm_block_nodes nodes)
 void sm_blocks_drop(sm_stream *stream) {
     pthread_mutex_lock(&blocks.lists);
     assert(stream->open != NULL && stream->open->taken == 0);
-    sm_free(stream->open);
-    stream->open = NULL;
+    SM_CLEAR(stream->open);
     pthread_mutex_unlock(&blocks.lists);
 }
 

@@ -46,8 +46,7 @@ void sm_trace_filter_begin(sm_trace_filter *f, const sm_trace_filter_limits *lim
 
 void sm_trace_filter_free(sm_trace_filter *f) {
     sm_buffer_free(&f->out);
-    sm_free(f->level);
-    f->level = NULL;
+    SM_CLEAR(f->level);
     f->levels = f->room = 0;
 }
 

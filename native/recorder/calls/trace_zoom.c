@@ -91,8 +91,7 @@ void sm_levels_forget_all(void) {
             sm_places_free(levels.places[i]);
         sm_free(levels.places[i]);
     }
-    sm_free(levels.places);
-    levels.places = NULL;
+    SM_CLEAR(levels.places);
     levels.count = 0;
     sm_functions_free(&levels.functions);
     sm_buffer_free(&levels.packed);

@@ -66,8 +66,7 @@ static uint8_t *bytes_of(const sm_writer *writer, size_t *size) {
         if (more > 0) {
             have += (size_t)more;
         } else if (more == 0 || errno != EINTR) {
-            sm_free(bytes);
-            bytes = NULL;
+            SM_CLEAR(bytes);
         }
     }
     if (fd >= 0)

@@ -25,10 +25,8 @@ void sm_cover_forget_contexts(void) {
     sm_cover_store_state *store = &sm_cover_store;
     sm_map_free(&known);
     forget_names();
-    sm_free(store->names);
-    sm_free(store->context_hits);
-    store->names = NULL;
-    store->context_hits = NULL;
+    SM_CLEAR(store->names);
+    SM_CLEAR(store->context_hits);
     store->names_size = store->context_hits_count = store->context_hits_size = 0;
     store->contexts = store->contexts_saved = store->context = 0;
     for (int kind = 0; kind < SM_COVER_KINDS; kind++) {

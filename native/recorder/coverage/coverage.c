@@ -94,8 +94,7 @@ void sm_cover_forget(void) {
         store->functions = of->next;
         free_function(of);
     }
-    sm_free(store->by_id);
-    store->by_id = NULL;
+    SM_CLEAR(store->by_id);
     store->by_id_size = store->functions_count = 0;
 }
 

@@ -37,10 +37,8 @@ static struct {
 } saved;
 
 static void forget_ages(void) {
-    sm_free(saved.ages);
-    sm_free(saved.first_ages);
-    saved.ages = NULL;
-    saved.first_ages = NULL;
+    SM_CLEAR(saved.ages);
+    SM_CLEAR(saved.first_ages);
     saved.ages_count = saved.ages_size = saved.first_ages_size = 0;
 }
 
@@ -319,8 +317,7 @@ static void write_losses(sm_output *output, uint64_t uncounted) {
 void sm_objects_save(sm_output *output) {
     uint64_t uncounted = sm_objects_count_survivors(output);
     if (output->anew) { /* it has no strings yet */
-        sm_free(saved.names);
-        saved.names = NULL;
+        SM_CLEAR(saved.names);
         saved.names_size = 0;
         forget_ages();
     }
