@@ -201,9 +201,8 @@ static sm_function *find_by_content(PyCodeObject *code, char *module) {
 sm_function *sm_function_in_event(PyCodeObject *code, PyObject *globals) {
     char *module;
     bool known = sm_look_up(globals != NULL && PyDict_Check(globals) ? globals : NULL, name_of_module, &module) >= 0;
-    sm_exception kept = sm_exception_keep();
+    SM_EXCEPTION_GUARD;
     sm_function *function = known ? find_by_content(code, module) : NULL;
-    sm_exception_restore(kept);
     return function;
 }
 #endif
@@ -214,7 +213,7 @@ sm_function *sm_function_of_code(PyCodeObject *code, PyObject *globals) {
     sm_code_entry *known = sm_code_entry_of(code);
     if (SM_LIKELY(known != NULL && known->function != NULL && *known->function->module != '\0'))
         return known->function;
-    sm_exception kept = sm_exception_keep(); /* an unwinding frame has an exception set */
+    SM_EXCEPTION_GUARD; /* an unwinding frame has an exception set */
     /* No Python object may be made from here on, because the caller may be inside an allocation. */
     sm_code_entry *entry = sm_code_entry_make(code);
     sm_function *function = entry != NULL ? entry->function : NULL;
@@ -231,7 +230,6 @@ sm_function *sm_function_of_code(PyCodeObject *code, PyObject *globals) {
     if (function != NULL && entry != NULL)
         __atomic_store_n(&entry->function, function, __ATOMIC_RELEASE);
 done:
-    sm_exception_restore(kept);
     return function;
 }
 

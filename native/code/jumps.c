@@ -436,7 +436,7 @@ static sm_branches *map_and_collect(PyCodeObject *code, PyObject *bytes) {
 sm_branches *sm_branches_new(PyCodeObject *code) {
     if (!SM_HAS_MONITORING)
         return allocate(0, 0);
-    sm_exception kept = sm_exception_keep();
+    SM_EXCEPTION_GUARD;
     PyObject *bytes = sm_code_bytes(code);
     sm_branches *table = NULL;
     if (bytes == NULL)
@@ -444,7 +444,6 @@ sm_branches *sm_branches_new(PyCodeObject *code) {
     else
         table = map_and_collect(code, bytes);
     Py_XDECREF(bytes);
-    sm_exception_restore(kept);
     return table;
 }
 

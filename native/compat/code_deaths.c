@@ -59,18 +59,17 @@ static void dealloc(PyObject *code) {
 }
 
 void sm_code_deaths_begin(void (*died)(const PyCodeObject *code)) {
-    sm_exception kept = sm_exception_keep();
+    SM_EXCEPTION_GUARD;
     deaths.died = died;
     if (!begin_watching() && !deaths.placed) {
         deaths.below = PyCode_Type.tp_dealloc;
         PyCode_Type.tp_dealloc = dealloc;
         deaths.placed = true;
     }
-    sm_exception_restore(kept);
 }
 
 void sm_code_deaths_end(void) {
-    sm_exception kept = sm_exception_keep();
+    SM_EXCEPTION_GUARD;
     deaths.died = NULL;
     if (deaths.watcher >= 0)
         end_watching();
@@ -78,5 +77,4 @@ void sm_code_deaths_end(void) {
         PyCode_Type.tp_dealloc = deaths.below;
         deaths.placed = false;
     }
-    sm_exception_restore(kept);
 }

@@ -30,6 +30,22 @@ static inline void sm_exception_restore(sm_exception kept) {
 #endif
 }
 
+static inline void sm_exception_restore_at(const sm_exception *kept) {
+    sm_exception_restore(*kept);
+}
+/* Put the exception aside until the end of the scope. */
+#define SM_EXCEPTION_GUARD                                                                                             \
+    __attribute__((cleanup(sm_exception_restore_at))) const sm_exception sm_exception_kept = sm_exception_keep()
+
+/* Set an exception, given like PyErr_Format's, and return -1. */
+#define SM_FAIL(...) (PyErr_Format(__VA_ARGS__), -1)
+
+/* Set a MemoryError and return -1. */
+static inline int sm_no_memory(void) {
+    PyErr_NoMemory();
+    return -1;
+}
+
 /* Drop the exception that was put aside, and keep one that was set meanwhile. */
 static inline void sm_exception_drop(sm_exception kept) {
 #if PY_VERSION_HEX < 0x030C0000

@@ -248,7 +248,7 @@ static void watch_signal(bool on) {
 }
 
 static void turn(bool on) {
-    sm_exception kept = sm_exception_keep();
+    SM_EXCEPTION_GUARD;
     ending.armed = on;
     if (on)
         start();
@@ -259,7 +259,6 @@ static void turn(bool on) {
         (on ? arm : disarm)(signals[i].number);
     if (!on && signal_that_ends_us() != 0)
         die();
-    sm_exception_restore(kept);
 }
 
 void sm_fatal_signal_begin(void) {

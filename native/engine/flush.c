@@ -208,10 +208,8 @@ bool sm_engine_move(sm_recording *recording, int fd) {
 PyObject *sm_engine_snapshot(sm_recording *recording) {
     SM_CORE_GUARD;
     assert(PyGILState_Check());
-    if (recording->pair_count == 0) {
-        PyErr_SetString(PyExc_RuntimeError, "nothing has been recorded yet");
-        return NULL;
-    }
+    if (recording->pair_count == 0)
+        return PyErr_Format(PyExc_RuntimeError, "nothing has been recorded yet");
     sm_thread *thread = thread_here();
     sm_engine_hold(thread, true);
     settle(recording, true);

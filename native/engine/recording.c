@@ -37,10 +37,8 @@ int sm_engine_init(void) {
     if (sm_functions_init() < 0 || sm_threads_init() < 0)
         return -1;
     sm_waits_init();
-    if (!sm_flush_init() || !sm_ticker_init() || !sm_sampler_init()) {
-        PyErr_NoMemory();
-        return -1;
-    }
+    if (!sm_flush_init() || !sm_ticker_init() || !sm_sampler_init())
+        return sm_no_memory();
     done = true;
     return 0;
 }
@@ -114,20 +112,17 @@ static int open_output(sm_recording *recording, int fd) {
     if (fd < 0)
         return 0;
     sm_writer *writer = sm_writer_new(fd);
-    if (writer == NULL || !sm_engine_open(recording, &recording->output, writer, false)) {
-        PyErr_NoMemory();
-        return -1;
-    }
+    if (writer == NULL || !sm_engine_open(recording, &recording->output, writer, false))
+        return sm_no_memory();
     sm_writer_hold(writer);
     return 0;
 }
 
 /* Stop the first `count` sources, the last one first. Keep the exception, since a stop may run Python code. */
 static void stop_sources(const sm_recording *recording, uint32_t count) {
-    sm_exception kept = sm_exception_keep();
+    SM_EXCEPTION_GUARD;
     while (count > 0)
         recording->pairs[--count].source->stop();
-    sm_exception_restore(kept);
 }
 
 static int turn_on(sm_recording *recording) {
@@ -173,10 +168,8 @@ static void forget_last(sm_recording *recording, const sm_pair *pairs, uint32_t 
 /* Choose the clock, and find the costs of the first pair without the others. */
 static int prepare_main(bool calibrate) {
     const char *clock = sm_main.settings.clock;
-    if (!sm_clock_choose(&sm_engine.clock, clock)) {
-        PyErr_Format(PyExc_RuntimeError, "the clock %s cannot be used here: %s", clock, sm_engine.clock.reason);
-        return -1;
-    }
+    if (!sm_clock_choose(&sm_engine.clock, clock))
+        return SM_FAIL(PyExc_RuntimeError, "the clock %s cannot be used here: %s", clock, sm_engine.clock.reason);
     memset(&sm_engine.costs, 0, sizeof sm_engine.costs);
     if (calibrate && sm_engine.clock.kind != SM_CLOCK_SIMULATED)
         return sm_engine_find_costs(rehearse);
@@ -273,7 +266,7 @@ void sm_engine_poll(const sm_recording *recording) {
     SM_CORE_GUARD;
     if (!recording->running || recording->forked)
         return;
-    sm_exception kept = sm_exception_keep();
+    SM_EXCEPTION_GUARD;
     int saved_errno = errno;
     sm_engine_hold(NULL, true);
     SM_EACH_PAIR (recording, pair) {
@@ -282,7 +275,6 @@ void sm_engine_poll(const sm_recording *recording) {
     }
     sm_engine_hold(NULL, false);
     errno = saved_errno;
-    sm_exception_restore(kept);
 }
 
 void sm_engine_look_after(void) {

@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/time.h"
+#include "compat/exception.h"
 #include "compat/lock.h"
 #include "engine/threads.h"
 
@@ -27,8 +28,7 @@ static void thread_of_system_ended(void *mine) { /* on it; without the GIL, and 
 int sm_threads_init(void) {
     if (pthread_key_create(&keepers, thread_of_system_ended) == 0)
         return 0;
-    PyErr_SetString(PyExc_RuntimeError, "the system gives no storage for threads");
-    return -1;
+    return SM_FAIL(PyExc_RuntimeError, "the system gives no storage for threads");
 }
 
 void sm_thread_retire(sm_thread *thread) {

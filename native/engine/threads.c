@@ -149,8 +149,8 @@ static bool enter_recording(sm_thread *thread, bool folds) {
         return true;
     sm_main.lost_memory++;
     thread->session = 0; /* its next event tries again */
-    if (thread->home != thread)
-        sm_thread_unfold(thread);
+    thread->home->folded -= thread->home != thread;
+    thread->home = thread;
     return false;
 }
 
@@ -277,13 +277,12 @@ sm_thread *sm_engine_thread_here(bool entering) {
     SM_CORE_GUARD;
     if (!sm_main.running || sm_main.forked || sm_is_finalizing() || sm_is_apart(&sm_main.apart, PyThreadState_Get()))
         return NULL;
-    sm_exception kept = sm_exception_keep();
+    SM_EXCEPTION_GUARD;
     bool held = sm_collection_hold();
     sm_engine_hold(NULL, true);
     sm_thread *thread = thread_here(entering);
     sm_engine_hold(NULL, false);
     sm_collection_release(held);
-    sm_exception_restore(kept);
     return thread;
 }
 
@@ -303,7 +302,7 @@ static void find_group(sm_thread *thread) {
 
 void sm_engine_name(sm_thread *thread, PyCodeObject *code, PyObject *self) {
     assert(thread == sm_this_thread && thread->nameless > 0);
-    sm_exception kept = sm_exception_keep();
+    SM_EXCEPTION_GUARD;
     bool held = sm_collection_hold();
     bool first = thread->nameless-- == NAMELESS, folded = thread->home != thread;
     sm_engine_hold(NULL, true);
@@ -317,19 +316,17 @@ void sm_engine_name(sm_thread *thread, PyCodeObject *code, PyObject *self) {
         sm_engine_unlock();
     }
     sm_collection_release(held);
-    sm_exception_restore(kept);
 }
 
 void sm_engine_repair(sm_thread *thread, bool entering) {
     assert(thread == sm_this_thread && PyGILState_Check());
-    sm_exception kept = sm_exception_keep();
+    SM_EXCEPTION_GUARD;
     bool held = sm_collection_hold();
     sm_engine_hold(thread, true);
     if (!walk(thread, entering, false))
         sm_engine.repaired++;
     sm_engine_hold(thread, false);
     sm_collection_release(held);
-    sm_exception_restore(kept);
 }
 
 void sm_engine_forget_interpreter(const PyInterpreterState *interpreter) {

@@ -97,9 +97,8 @@ bool sm_collector_notify(sm_pause_call call) {
     Py_XDECREF(ended);
     if (call == NULL || stands())
         return call != NULL;
-    sm_exception kept = sm_exception_keep();
+    SM_EXCEPTION_GUARD;
     bool put = put_ours();
     PyErr_Clear();
-    sm_exception_restore(kept);
     return put;
 }

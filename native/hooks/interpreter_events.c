@@ -14,12 +14,11 @@ static SM_FAST_TLS bool inside;               /* what the functions do may be au
 static const sm_interpreter_calls *functions; /* NULL: none, since the start. Guard: the GIL of the main interpreter */
 
 static void call(void (*function)(void)) {
-    sm_exception kept = sm_exception_keep();
+    SM_EXCEPTION_GUARD;
     inside = true;
     function();
     inside = false;
     PyErr_Clear();
-    sm_exception_restore(kept);
 }
 
 static int hook(const char *event, PyObject *Py_UNUSED(args), void *Py_UNUSED(data)) {
@@ -80,9 +79,8 @@ static void replace(PyObject *module) {
 
 static int watch(PyDict_WatchEvent event, PyObject *Py_UNUSED(dict), PyObject *name, PyObject *module) {
     if (event == PyDict_EVENT_ADDED && PyUnicode_Check(name) && PyUnicode_CompareWithASCIIString(name, MODULE) == 0) {
-        sm_exception kept = sm_exception_keep();
+        SM_EXCEPTION_GUARD;
         replace(module);
-        sm_exception_restore(kept);
     }
     return 0;
 }

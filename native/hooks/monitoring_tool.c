@@ -7,6 +7,7 @@
 #include "code/code_map.h"
 #include "compat/compat.h"
 #include "compat/core_lock.h"
+#include "compat/exception.h"
 #include "compat/frame.h"
 
 PyObject *sm_monitoring_disable = NULL, *sm_monitoring_missing = NULL;
@@ -218,8 +219,7 @@ int sm_monitoring_take(const char *name, const int order[6]) {
         }
         PyErr_Clear(); /* another tool has taken the id meanwhile */
     }
-    PyErr_SetString(PyExc_RuntimeError, "all six tool ids of sys.monitoring are taken; `seismo doctor` says by whom");
-    return -1;
+    return SM_FAIL(PyExc_RuntimeError, "all six tool ids of sys.monitoring are taken; `seismo doctor` says by whom");
 }
 
 bool sm_monitoring_holds(int tool_id, const char *name) {

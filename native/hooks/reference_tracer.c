@@ -154,12 +154,11 @@ static bool receives(void) {
 }
 
 static void set(PyRefTracer tracer, void *data) {
-    sm_exception kept = sm_exception_keep(); /* with an exception set, 3.15 would fail */
+    SM_EXCEPTION_GUARD; /* with an exception set, 3.15 would fail */
     slot.switching = true;
     if (PyRefTracer_SetTracer(tracer, data) < 0)
         PyErr_Clear();
     slot.switching = false;
-    sm_exception_restore(kept);
 }
 
 static bool is_ours(PyRefTracer tracer) {
@@ -230,7 +229,7 @@ void sm_reference_poll(void) {
     SM_CORE_GUARD;
     if (slot.active == 0)
         return;
-    sm_exception kept = sm_exception_keep();
+    SM_EXCEPTION_GUARD;
     void *data;
     bool receive = is_ours(PyRefTracer_GetTracer(&data)) || receives();
     if (!receive && slot.holding)
@@ -244,7 +243,6 @@ void sm_reference_poll(void) {
     if (was_blind) /* time without events is added as it passes */
         slot.blind_ns += now - slot.seen_ns;
     slot.seen_ns = now;
-    sm_exception_restore(kept);
 }
 
 /* Call `removed` where it is due, with the GIL and outside of events. */
@@ -313,8 +311,7 @@ const char *sm_reference_hook_objection(void) {
 }
 
 static int refuse(const char *why) {
-    PyErr_SetString(PyExc_RuntimeError, why);
-    return -1;
+    return SM_FAIL(PyExc_RuntimeError, "%s", why);
 }
 
 int sm_reference_add(sm_reference_tool *tool) {
@@ -369,7 +366,7 @@ void sm_reference_remove(sm_reference_tool *tool) {
     tool->leaving = true;
     slot.active--;
     set_rare(SM_REFERENCE_SHARED, true); /* stops direct calls now, because `arrange` may have to wait */
-    sm_exception kept = sm_exception_keep();
+    SM_EXCEPTION_GUARD;
     deliver(tool, PyThreadState_Get(), NULL, SM_REFERENCE_REMOVED);
     PyErr_Clear();
     here.inside = was_inside;
@@ -377,7 +374,6 @@ void sm_reference_remove(sm_reference_tool *tool) {
         sm_safepoint_ask();
     else
         adjust();
-    sm_exception_restore(kept);
 }
 
 sm_reference_tool *sm_reference_newest(int (*call)(sm_reference_tool *, PyObject *, sm_reference_event)) {

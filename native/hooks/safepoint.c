@@ -14,6 +14,7 @@
 
 #include "base/time.h"
 #include "base/worker.h"
+#include "compat/exception.h"
 #include "compat/forks.h"
 #include "compat/runtime.h"
 
@@ -101,8 +102,7 @@ static int prepare(void) {
     static const sm_fork_calls calls = {.worker = &worker, .wanted = is_wanted};
     if (sm_worker_init(&worker) && sm_forks_register(SM_FORK_SAFEPOINT, &calls))
         return 0;
-    PyErr_NoMemory();
-    return -1;
+    return sm_no_memory();
 }
 
 int sm_safepoint_start(sm_safe_user who, int (*function)(void)) {
@@ -113,10 +113,9 @@ int sm_safepoint_start(sm_safe_user who, int (*function)(void)) {
     __atomic_fetch_or(&point.want, bit, __ATOMIC_RELAXED);
     if (!sm_worker_start(&worker)) {
         __atomic_fetch_and(&point.want, ~bit, __ATOMIC_RELAXED);
-        PyErr_SetString(PyExc_RuntimeError, who == SM_SAFE_REFERENCES
-                                                ? "the system gives no thread, and reference tracing needs one"
-                                                : "the system gives no thread, and keeping a recording needs one");
-        return -1;
+        return SM_FAIL(PyExc_RuntimeError, who == SM_SAFE_REFERENCES
+                                               ? "the system gives no thread, and reference tracing needs one"
+                                               : "the system gives no thread, and keeping a recording needs one");
     }
     return 0;
 }

@@ -101,25 +101,19 @@ static PyObject *on_resume(PyObject *self, PyObject *const *args, size_t nargs, 
 #endif
 ANSWER(on_throw, enter(SM_HOOK_THROW, args, args[2], false))
 
-SM_INLINE PyObject *within(sm_hook_kind kind, PyObject *const *args, bool may_switch_off) {
+SM_INLINE PyObject *within(sm_hook_kind kind, PyObject *const *args, PyObject *arg, bool may_switch_off) {
     if (SM_UNLIKELY(!PyCode_Check(args[0])) || is_unwanted(kind, args[0]))
         return Py_None;
     SM_EVENT_GUARD;
-    return deliver(sm_hub_listeners(kind, (PyCodeObject *)args[0]), kind, args, args[2], may_switch_off);
+    return deliver(sm_hub_listeners(kind, (PyCodeObject *)args[0]), kind, args, arg, may_switch_off);
 }
 
-ANSWER(on_return, within(SM_HOOK_RETURN, args, true))
-ANSWER(on_yield, within(SM_HOOK_YIELD, args, true))
-ANSWER(on_unwind, within(SM_HOOK_UNWIND, args, false))
-ANSWER(on_raise, within(SM_HOOK_RAISE, args, false))
-ANSWER(on_stop_iteration, within(SM_HOOK_STOP_ITERATION, args, true))
-
-CALLBACK(on_instruction) {
-    if (SM_UNLIKELY(!PyCode_Check(args[0])) || is_unwanted(SM_HOOK_OPCODE, args[0]))
-        return Py_None;
-    SM_EVENT_GUARD;
-    return deliver(sm_hub_listeners(SM_HOOK_OPCODE, (PyCodeObject *)args[0]), SM_HOOK_OPCODE, args, NULL, true);
-}
+ANSWER(on_return, within(SM_HOOK_RETURN, args, args[2], true))
+ANSWER(on_yield, within(SM_HOOK_YIELD, args, args[2], true))
+ANSWER(on_unwind, within(SM_HOOK_UNWIND, args, args[2], false))
+ANSWER(on_raise, within(SM_HOOK_RAISE, args, args[2], false))
+ANSWER(on_stop_iteration, within(SM_HOOK_STOP_ITERATION, args, args[2], true))
+ANSWER(on_instruction, within(SM_HOOK_OPCODE, args, NULL, true))
 
 /* Report C functions as PyEval_SetProfile does, method descriptors only if called with an object. For a bound
  * method, 3.12 reports the method at the call and its function at the return. */
@@ -249,9 +243,8 @@ static int start(void) {
         return -1;
     for (size_t i = 0; i < EVENTS; i++) {
         if (sm_monitoring_register(tool_id, event_numbers[i], callbacks[i]) < 0) {
-            sm_exception kept = sm_exception_keep();
+            SM_EXCEPTION_GUARD;
             stop();
-            sm_exception_restore(kept);
             return -1;
         }
     }
@@ -281,10 +274,8 @@ static int want(void) {
     long set = bits(kinds);
     if (set == events_set)
         return 0;
-    if (!holds()) {
-        PyErr_SetString(PyExc_RuntimeError, "another tool has taken over the sys.monitoring tool id of seismo's hooks");
-        return -1;
-    }
+    if (!holds())
+        return SM_FAIL(PyExc_RuntimeError, "another tool has taken over the sys.monitoring tool id of seismo's hooks");
     if (sm_monitoring_set(tool_id, set) < 0)
         return -1;
     events_set = set;

@@ -9,7 +9,7 @@
  * visible again. */
 static void prepare_frames(void) {
     static const int order[6] = {4, 5, 3, 2, 0, 1};
-    sm_exception kept = sm_exception_keep();
+    SM_EXCEPTION_GUARD;
     int tool = sm_monitoring_find() == 0 ? sm_monitoring_take("seismo", order) : -1;
     if (tool >= 0) {
         (void)sm_monitoring_set(tool, sm_monitoring_number("PY_START"));
@@ -20,7 +20,6 @@ static void prepare_frames(void) {
         (void)sm_monitoring_restart();
     }
     PyErr_Clear();
-    sm_exception_restore(kept);
 }
 #else
 static void prepare_frames(void) {}

@@ -55,7 +55,7 @@ static void thread_ended(PyObject *capsule) {
         return;
     }
     SM_CORE_GUARD;
-    sm_exception kept = sm_exception_keep();
+    SM_EXCEPTION_GUARD;
     thread->tools = 0;
     for (int slot = 0; slot < SM_HUB_TOOLS; slot++) {
         sm_tool *tool = sm_hub.tools[slot];
@@ -74,7 +74,6 @@ static void thread_ended(PyObject *capsule) {
     if (sm_hook_this == thread)
         sm_hook_this = &sm_hook_no_thread;
     sm_free(thread);
-    sm_exception_restore(kept);
 }
 
 sm_hook_thread *sm_hub_find_thread(PyThreadState *tstate) {
@@ -128,11 +127,10 @@ sm_hook_thread *sm_hub_thread(void) {
     if (thread == NULL) {
         if (sm_is_finalizing())
             return NULL;
-        sm_exception kept = sm_exception_keep();
+        SM_EXCEPTION_GUARD;
         sm_engine_hold(NULL, true);
         thread = new_thread(tstate);
         sm_engine_hold(NULL, false);
-        sm_exception_restore(kept);
         if (thread == NULL) {
             sm_hub.lost++;
             return NULL;
@@ -234,7 +232,7 @@ static int give(sm_hook_code *known) {
 
 sm_hook_code *sm_hub_decide(PyCodeObject *code, PyObject *globals) {
     SM_CORE_GUARD;
-    sm_exception kept = sm_exception_keep();
+    SM_EXCEPTION_GUARD;
     sm_engine_hold(NULL, true);
     begin_work();
     sm_hook_code *known = code_record(code);
@@ -263,7 +261,6 @@ sm_hook_code *sm_hub_decide(PyCodeObject *code, PyObject *globals) {
     if (!sm_hub.holds)
         known = NULL; /* the tool that was asked was the last one, and has left */
     sm_engine_hold(NULL, false);
-    sm_exception_restore(kept);
     return known;
 }
 
@@ -351,7 +348,7 @@ static void count_masks(void) {
 }
 
 void sm_hub_finish(sm_tool *tool) {
-    sm_exception kept = sm_exception_keep();
+    SM_EXCEPTION_GUARD;
     for (sm_hook_thread *thread = sm_hub.threads; thread != NULL; thread = thread->next) {
         drop_data(thread, tool);
         thread->left &= ~BIT(tool);
@@ -359,7 +356,6 @@ void sm_hub_finish(sm_tool *tool) {
     sm_hub.tools[tool->slot] = NULL;
     tool->leaving = false;
     tool->removed(tool);
-    sm_exception_restore(kept);
 }
 
 /* Only the forking thread continues, so callbacks on other threads will never return. */
@@ -380,15 +376,11 @@ static void child_forked(void) {
 
 static int prepare(void) {
     const char *why_not = sm_interpreter_objection();
-    if (why_not != NULL) {
-        PyErr_SetString(PyExc_RuntimeError, why_not);
-        return -1;
-    }
+    if (why_not != NULL)
+        return SM_FAIL(PyExc_RuntimeError, "%s", why_not);
     static const sm_fork_calls calls = {.child = child_forked};
-    if (!sm_forks_register(SM_FORK_HUB, &calls)) {
-        PyErr_NoMemory();
-        return -1;
-    }
+    if (!sm_forks_register(SM_FORK_HUB, &calls))
+        return sm_no_memory();
     sm_codes_on_death(SM_CODE_HOOKS, code_died);
     return 0;
 }
@@ -403,14 +395,13 @@ static int free_slot(void) {
     for (int slot = SM_HUB_TOOLS - 1; slot >= 0; slot--)
         if (sm_hub.tools[slot] == NULL)
             return slot;
-    PyErr_Format(PyExc_RuntimeError, "%d tools use seismo's hooks already, which is the limit: remove one first",
-                 SM_HUB_TOOLS);
-    return -1;
+    return SM_FAIL(PyExc_RuntimeError, "%d tools use seismo's hooks already, which is the limit: remove one first",
+                   SM_HUB_TOOLS);
 }
 
 /* Remove the tool from all masks, without calling `removed`. */
 static void take_out(sm_tool *tool) {
-    sm_exception kept = sm_exception_keep();
+    SM_EXCEPTION_GUARD;
     begin_work();
     tool->active = false;
     tool->leaving = true;
@@ -422,7 +413,6 @@ static void take_out(sm_tool *tool) {
         sm_hub.lost++;
     PyErr_Clear();
     end_work();
-    sm_exception_restore(kept);
 }
 
 int sm_hub_add(sm_tool *tool) {
@@ -482,10 +472,8 @@ int sm_hub_opcodes(sm_tool *tool, PyCodeObject *code, bool on) {
     if (!tool->active)
         return 0;
     sm_hook_code *known = sm_hub_decide(code, NULL);
-    if (known == NULL) {
-        PyErr_NoMemory();
-        return -1;
-    }
+    if (known == NULL)
+        return sm_no_memory();
     uint64_t before = known->wanted[SM_HOOK_OPCODE];
     uint64_t after = on ? before | BIT(tool) : before & ~BIT(tool);
     if (before == after)

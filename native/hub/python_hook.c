@@ -88,7 +88,7 @@ static int call_directly(sm_tool *tool, sm_hook_thread *thread, PyFrameObject *f
 
 static void removed(sm_tool *tool) {
     sm_pyhook *hook = sm_pyhook_of(tool);
-    sm_exception kept = sm_exception_keep();
+    SM_EXCEPTION_GUARD;
     if (hook->trace)
         sm_pytrace_tools &= ~(1ull << tool->slot);
     sm_hook_thread *thread = hook->stand_in ? sm_hub_find_thread(tool->only) : NULL;
@@ -96,7 +96,6 @@ static void removed(sm_tool *tool) {
         thread->stand_in[hook->trace] = NULL;
     Py_CLEAR(hook->function);
     Py_DECREF(hook);
-    sm_exception_restore(kept);
 }
 
 sm_pyhook *sm_pyhook_new(PyTypeObject *type, PyObject *function, bool trace, PyThreadState *only, sm_filter *filter,

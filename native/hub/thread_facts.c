@@ -41,12 +41,11 @@ static PyObject *thread_name(void) {
 }
 
 PyObject *sm_fact_thread_name(void) {
-    sm_exception kept = sm_exception_keep();
+    SM_EXCEPTION_GUARD;
     PyObject *name = thread_name();
     PyErr_Clear();
     if (name == NULL && sm_is_main_thread())
         name = PyUnicode_FromString("MainThread");
-    sm_exception_restore(kept);
     return name;
 }
 
@@ -74,7 +73,7 @@ static PyObject *running_task(void) {
 }
 
 PyObject *sm_fact_task_name(void) {
-    sm_exception kept = sm_exception_keep();
+    SM_EXCEPTION_GUARD;
     PyObject *task = running_task(), *name = NULL;
     if (task != NULL && task != Py_None) {
         PyObject *kind = from_module("_asyncio", "Task");
@@ -85,6 +84,5 @@ PyObject *sm_fact_task_name(void) {
     }
     Py_XDECREF(task);
     PyErr_Clear();
-    sm_exception_restore(kept);
     return only_text(name);
 }

@@ -81,21 +81,16 @@ static int fill_column(keeper *k, PyObject *item, sm_arrow_column *column, Py_ss
         column->format = 'U';
         column->values = keep(k, values, column->name, 'B', &text);
         column->offsets = column->values ? keep(k, offsets, column->name, 'q', &length) : NULL;
-        if (column->offsets && !good_offsets(column->offsets, length, text)) {
-            PyErr_Format(PyExc_ValueError, "the offsets of column '%s' are wrong", column->name);
-            return -1;
-        }
+        if (column->offsets && !good_offsets(column->offsets, length, text))
+            return SM_FAIL(PyExc_ValueError, "the offsets of column '%s' are wrong", column->name);
         length--;
     } else {
-        PyErr_Format(PyExc_ValueError, "column '%s': there is no format '%s'", column->name, format);
-        return -1;
+        return SM_FAIL(PyExc_ValueError, "column '%s': there is no format '%s'", column->name, format);
     }
     if (column->values == NULL || (column->format == 'U' && column->offsets == NULL))
         return -1;
-    if (*rows >= 0 && length != *rows) {
-        PyErr_Format(PyExc_ValueError, "column '%s' has %zd rows, not %zd", column->name, length, *rows);
-        return -1;
-    }
+    if (*rows >= 0 && length != *rows)
+        return SM_FAIL(PyExc_ValueError, "column '%s' has %zd rows, not %zd", column->name, length, *rows);
     *rows = length;
     return 0;
 }

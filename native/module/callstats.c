@@ -1,7 +1,6 @@
 /* seismo._core.Profiler: the equivalent of cProfile's _lsprof.Profiler, over native/hub/callstats/callstats.c. */
 #include <string.h>
 
-#include "compat/exception.h"
 #include "hub/callstats/callstats.h"
 #include "module/containers.h"
 #include "module/module.h"
@@ -49,10 +48,8 @@ static int profiler_init(PyObject *self, PyObject *args, PyObject *keywords) {
                                      &threads))
         return -1;
     bool current = strcmp(threads, "current") == 0;
-    if (!current && strcmp(threads, "all") != 0) {
-        PyErr_Format(PyExc_ValueError, "threads must be 'all' or 'current', not '%s'", threads);
-        return -1;
-    }
+    if (!current && strcmp(threads, "all") != 0)
+        return SM_FAIL(PyExc_ValueError, "threads must be 'all' or 'current', not '%s'", threads);
     return sm_callstats_setup(((profiler *)self)->stats, timer == Py_None ? NULL : timer, unit, subcalls, builtins,
                               current);
 }
@@ -75,9 +72,8 @@ static int profiler_clear_references(PyObject *self) {
 
 static void profiler_dealloc(PyObject *self) {
     PyObject_GC_UnTrack(self);
-    sm_exception kept = sm_exception_keep();
+    SM_EXCEPTION_GUARD;
     (void)profiler_clear_references(self);
-    sm_exception_restore(kept);
     sm_object_free(self);
 }
 

@@ -7,7 +7,6 @@
 
 #include "base/alloc.h"
 #include "compat/core_lock.h"
-#include "compat/exception.h"
 #include "compat/frame.h"
 #include "hooks/reference_tracer.h"
 #include "hub/as_tracefunc.h"
@@ -54,13 +53,12 @@ static void destroy(hook *gone) {
             break;
         }
     }
-    sm_exception kept = sm_exception_keep();
+    SM_EXCEPTION_GUARD;
     sm_tool_filter_clear(&gone->choice);
     Py_CLEAR(gone->obj);
     if (gone->release != NULL)
         gone->release(gone->data);
     sm_free(gone);
-    sm_exception_restore(kept);
 }
 
 /* ---- profile and trace ---- */
@@ -125,10 +123,8 @@ static PyMethodDef exit_method = {"seismo_hooks_exit", run_exit, METH_NOARGS, NU
 /* Return a new hook in the list, or NULL with a MemoryError set. */
 static hook *new_hook(int kind) {
     hook *made = sm_calloc(1, sizeof *made);
-    if (made == NULL) {
-        PyErr_NoMemory();
-        return NULL;
-    }
+    if (made == NULL)
+        return (hook *)PyErr_NoMemory();
     made->kind = kind;
     made->id = ++last_id;
     made->next = hooks;
@@ -196,10 +192,8 @@ static uint64_t set_trace(Py_tracefunc func, PyObject *obj, PyThreadState *tstat
 static int trace_opcodes(uint64_t id, PyCodeObject *code, int on) {
     SM_CORE_GUARD;
     hook *self = find(id);
-    if (self == NULL || self->kind != SEISMO_TRACE) {
-        PyErr_SetString(PyExc_ValueError, "this is not a trace hook, or it has been removed");
-        return -1;
-    }
+    if (self == NULL || self->kind != SEISMO_TRACE)
+        return SM_FAIL(PyExc_ValueError, "this is not a trace hook, or it has been removed");
     return sm_hub_opcodes(&self->tool, code, on != 0);
 }
 

@@ -83,8 +83,7 @@ int sm_view_of(PyObject *values, const char *what, const char *name, char format
     int same = view->format[0] == format || (format == 'q' && view->format[0] == 'l' && sizeof(long) == 8);
     if (same && view->format[1] == 0 && view->ndim == 1)
         return 0;
-    PyErr_Format(PyExc_TypeError, "%s.%s: a one-dimensional buffer of '%c' is needed", what, name, format);
-    return -1;
+    return SM_FAIL(PyExc_TypeError, "%s.%s: a one-dimensional buffer of '%c' is needed", what, name, format);
 }
 
 const void *sm_views_take(sm_views *v, PyObject *dict, const char *what, const char *name, char format,

@@ -5,7 +5,6 @@
 #include "clock/sampler.h"
 #include "clock/waits.h"
 #include "code/text.h"
-#include "compat/exception.h"
 #include "compat/runtime.h"
 #include "engine/engine.h"
 #include "engine/flush.h"
@@ -206,18 +205,15 @@ static PyObject *start(PyObject *args, PyObject *keywords, PyObject *own) {
     sm_recording *recording = known[0]->recorder->beside ? &sm_beside : &sm_main;
     if (objection == NULL && recording->running)
         objection = recording == &sm_main ? "a recording is running already" : "coverage is being recorded already";
-    if (objection != NULL) {
-        PyErr_SetString(PyExc_RuntimeError, objection);
-        return NULL;
-    }
+    if (objection != NULL)
+        return PyErr_Format(PyExc_RuntimeError, "%s", objection);
     sm_pair pairs[SM_MOST_PAIRS] = {{known[0]->recorder, NULL}, {known[count - 1]->recorder, NULL}};
     bool objects = pairs[count - 1].recorder == &sm_objects_recorder;
     if (sm_settings_take(pairs, (uint32_t)count, own) < 0)
         return NULL;
-    if (objects && (count > 1 || span != NULL) && sm_objects_chosen.by != SM_OBJECTS_BY_LINE) {
-        PyErr_SetString(PyExc_ValueError, "call paths and spans of objects can be recorded by line only, not by type");
-        return NULL;
-    }
+    if (objects && (count > 1 || span != NULL) && sm_objects_chosen.by != SM_OBJECTS_BY_LINE)
+        return PyErr_Format(PyExc_ValueError,
+                            "call paths and spans of objects can be recorded by line only, not by type");
     if (choose_sources(known, count, &given, &settings, pairs) < 0 || sm_engine_init() < 0 ||
         (objects && sm_module_objects_prepare(span) < 0))
         return NULL;
@@ -232,9 +228,8 @@ static PyObject *start(PyObject *args, PyObject *keywords, PyObject *own) {
     if (sm_engine_start(recording, pairs, (uint32_t)count, &settings, calibrate, running, fd, meta_text) < 0)
         return NULL;
     if (objects && span != NULL && sm_module_objects_spans_start(span) < 0) {
-        sm_exception kept = sm_exception_keep();
+        SM_EXCEPTION_GUARD;
         sm_engine_stop(&sm_main, "");
-        sm_exception_restore(kept);
         return NULL;
     }
     Py_RETURN_NONE;
@@ -299,10 +294,8 @@ static PyObject *engine_ahead(PyObject *Py_UNUSED(module), PyObject *args) {
 
 /* Call a function while no event of this thread reaches any tool. */
 static PyObject *engine_quietly(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count) {
-    if (count < 1) {
-        PyErr_SetString(PyExc_TypeError, "quietly() takes a function and the arguments to call it with");
-        return NULL;
-    }
+    if (count < 1)
+        return PyErr_Format(PyExc_TypeError, "quietly() takes a function and the arguments to call it with");
     PyThreadState *tstate = PyThreadState_Get();
     bool running = sm_main.running;
     sm_thread *thread = running && sm_this_thread->session == sm_engine.session ? sm_this_thread : NULL;

@@ -246,12 +246,10 @@ static PyObject *core_sum_by(PyObject *module, PyObject *arguments) {
     int format, is_or = 0;
     if (!PyArg_ParseTuple(arguments, "OnC|p:sum_by", &holder, &rows, &format, &is_or))
         return NULL;
-    if ((format != 'q' && format != 'd') || rows < 0 || (is_or && format == 'd')) {
-        PyErr_SetString(
+    if ((format != 'q' && format != 'd') || rows < 0 || (is_or && format == 'd'))
+        return PyErr_Format(
             PyExc_ValueError,
             "sum_by(): the format must be 'q' or 'd' ('q' for is_or), and the number of rows must not be negative");
-        return NULL;
-    }
     sm_views v = {0};
     Py_ssize_t count = -1;
     const int64_t *to = sm_views_take(&v, holder, "columns", "to", 'q', &count);

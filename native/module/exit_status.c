@@ -10,7 +10,6 @@
 #include <signal.h>
 #include <stdlib.h>
 
-#include "compat/exception.h"
 #include "compat/runtime.h"
 #include "hub/hidden_frames.h"
 #include "module/module.h"
@@ -107,10 +106,9 @@ static PyObject *run_at_bottom(PyObject *Py_UNUSED(module), PyObject *arguments)
 static PyObject *run_program(PyObject *module, PyObject *arguments) {
     PyObject *result = run_at_bottom(module, arguments);
     if (result == NULL && PyErr_ExceptionMatches(PyExc_KeyboardInterrupt)) {
-        sm_exception kept = sm_exception_keep();
+        SM_EXCEPTION_GUARD; /* replaces the exception of the signal's handler */
         (void)sm_signals_hold();
         (void)PyErr_CheckSignals(); /* handles a signal that came before */
-        sm_exception_restore(kept); /* replaces the exception of the signal's handler */
     }
     return result;
 }

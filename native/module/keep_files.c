@@ -3,7 +3,6 @@
  * The function is called at safe points of the main thread (hooks/safepoint.h), after matches on any thread, and before
  * an unhandled signal kills the process (engine/fatal_signals.h). It runs untraced. If a signal handler raises an
  * exception meanwhile, the program receives it. */
-#include "compat/exception.h"
 #include "engine/engine.h"
 #include "engine/fatal_signals.h"
 #include "hooks/safepoint.h"

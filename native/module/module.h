@@ -4,6 +4,8 @@
 #include <Python.h>
 #include <stdbool.h>
 
+#include "compat/exception.h"
+
 /* The functions and types of _core, by the file that defines them. Files with more to do have a function, which returns
  * -1 with an exception set if it fails. */
 extern PyMethodDef sm_methods_arrow[], sm_methods_compile_program[], sm_methods_coverage[], sm_methods_estimate[],

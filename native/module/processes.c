@@ -9,7 +9,6 @@
  * signal handlers. */
 #include <limits.h>
 
-#include "compat/exception.h"
 #include "compat/method_entry.h"
 #include "module/module.h"
 
@@ -50,7 +49,7 @@ static bool listens(void) { /* false in a subinterpreter, which shares the table
 
 /* Call the receiver. Return a tuple of replaced values, or NULL without an exception to keep them. */
 static PyObject *invoke(method of, PyObject *values, PyObject *names) {
-    sm_exception kept = sm_exception_keep();
+    SM_EXCEPTION_GUARD; /* drops the receiver's exception */
     PyObject *receives = Py_NewRef(receiver), *empty = PyTuple_New(0), *answer = NULL;
     PyThreadState *tstate = PyThreadState_Get();
     bool held = sm_signals_hold();
@@ -65,7 +64,6 @@ static PyObject *invoke(method of, PyObject *values, PyObject *names) {
         Py_CLEAR(answer);
     Py_XDECREF(empty);
     Py_DECREF(receives);
-    sm_exception_restore(kept); /* drops the receiver's exception */
     return answer;
 }
 

@@ -97,10 +97,8 @@ static int look_at(PyObject *part, void *context) {
     if (!(PyTuple_CheckExact(part) || PyDict_CheckExact(part)) || PyObject_GC_IsTracked(part) ||
         sm_map_find(&asked->seen, (uintptr_t)part, sizeof(uint64_t)) != NULL)
         return 0;
-    if (sm_map_make(&asked->seen, (uintptr_t)part, sizeof(uint64_t), SMALLEST) == NULL) {
-        PyErr_NoMemory();
-        return -1;
-    }
+    if (sm_map_make(&asked->seen, (uintptr_t)part, sizeof(uint64_t), SMALLEST) == NULL)
+        return sm_no_memory();
     return PyList_Append(asked->heap, part);
 }
 

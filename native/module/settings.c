@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "compat/exception.h"
 #include "module/wiring.h"
 
 #define EACH_SETTING(recorder, setting)                                                                                \
@@ -24,8 +25,7 @@ int sm_settings_word(const char *what, const char *given, const char *const *wor
         if (strcmp(words[i], given) == 0)
             return i;
     }
-    PyErr_Format(PyExc_ValueError, "%s cannot be '%s'", what, given);
-    return -1;
+    return SM_FAIL(PyExc_ValueError, "%s cannot be '%s'", what, given);
 }
 
 static int set(const sm_setting *setting, PyObject *given) {
@@ -57,8 +57,7 @@ int sm_settings_take(const sm_pair *pairs, uint32_t count, PyObject *own) {
     }
     if (taken == PyDict_GET_SIZE(own))
         return 0;
-    PyErr_Format(PyExc_ValueError, "%s has not all of these settings: %R", pairs[count - 1].recorder->name, own);
-    return -1;
+    return SM_FAIL(PyExc_ValueError, "%s has not all of these settings: %R", pairs[count - 1].recorder->name, own);
 }
 
 int sm_settings_defaults(PyObject *defaults) {

@@ -1,4 +1,5 @@
 /* The method `cut` of seismo._core.Journal: a part of a journal, counted or written (trace/excerpt.h). */
+#include "compat/exception.h"
 #include "trace/excerpt.h"
 
 #include "module/column.h"
@@ -35,19 +36,15 @@ static int take_choice(sm_views *all, PyObject *dict, size_t nodes, sm_cut_choic
         choice->bounds[f] = sm_views_take(all, dict, "cut", facts[f], 'q', &bounds);
         if (all->failed)
             return -1;
-        if (bounds > 1024) {
-            PyErr_Format(PyExc_ValueError, "cut.%s has too many bounds", facts[f]);
-            return -1;
-        }
+        if (bounds > 1024)
+            return SM_FAIL(PyExc_ValueError, "cut.%s has too many bounds", facts[f]);
         choice->count[f] = (size_t)bounds;
         cells *= (size_t)bounds + 1;
     }
     choice->classes = (size_t)table / cells;
     for (size_t n = 0; n < nodes; n++) {
-        if (choice->class_of[n] < 0 || (size_t)choice->class_of[n] >= choice->classes) {
-            PyErr_Format(PyExc_ValueError, "cut.class: node %zu has none", n);
-            return -1;
-        }
+        if (choice->class_of[n] < 0 || (size_t)choice->class_of[n] >= choice->classes)
+            return SM_FAIL(PyExc_ValueError, "cut.class: node %zu has none", n);
     }
     return 0;
 }
@@ -84,17 +81,13 @@ static int take_tree(sm_views *all, PyObject *dict, const sm_dictionary *old, sm
     tree->sound_threads = tree->threads;
     for (size_t n = 0; n < old->nodes; n++) {
         int64_t to = order->node[n];
-        if (to < -1 || to >= nodes || (to >= 0 && tree->thread[to] != order->thread[old->thread[n]])) {
-            PyErr_Format(PyExc_ValueError, "cut.node: node %zu is not sound", n);
-            return -1;
-        }
+        if (to < -1 || to >= nodes || (to >= 0 && tree->thread[to] != order->thread[old->thread[n]]))
+            return SM_FAIL(PyExc_ValueError, "cut.node: node %zu is not sound", n);
     }
     for (Py_ssize_t n = 0; n < nodes; n++) {
         if (tree->parent[n] < -1 || tree->parent[n] >= n || tree->thread[n] < 0 ||
-            (size_t)tree->thread[n] >= tree->threads) {
-            PyErr_Format(PyExc_ValueError, "cut.parent: node %zd is not sound", n);
-            return -1;
-        }
+            (size_t)tree->thread[n] >= tree->threads)
+            return SM_FAIL(PyExc_ValueError, "cut.parent: node %zd is not sound", n);
     }
     return 0;
 }

@@ -29,16 +29,12 @@ static int check_nodes(const timeline *self) {
     for (size_t n = 0; n < d->nodes; n++) {
         if (parent[n] < -1 || parent[n] >= (int64_t)n || thread[n] < 0 || thread[n] >= (int64_t)d->threads ||
             function[n] < 0 || function[n] >= (int64_t)self->functions ||
-            (parent[n] >= 0 && thread[parent[n]] != thread[n])) {
-            PyErr_Format(PyExc_ValueError, "journal: node %zu is not sound", n);
-            return -1;
-        }
+            (parent[n] >= 0 && thread[parent[n]] != thread[n]))
+            return SM_FAIL(PyExc_ValueError, "journal: node %zu is not sound", n);
     }
     for (size_t t = 0; t < d->threads; t++) {
-        if (origin[t] < 0 || origin[t] > (int64_t)1 << 61) {
-            PyErr_Format(PyExc_ValueError, "journal: thread %zu is not sound", t);
-            return -1;
-        }
+        if (origin[t] < 0 || origin[t] > (int64_t)1 << 61)
+            return SM_FAIL(PyExc_ValueError, "journal: thread %zu is not sound", t);
     }
     return 0;
 }
@@ -103,10 +99,8 @@ static int fill(timeline *self, PyObject *given, Py_ssize_t sound_nodes, Py_ssiz
     size_t sound = self->dictionary.sound_threads, bytes = (size_t)size;
     if (make_weights(self, own, calls, resumes) < 0 || sm_dictionary_make(&self->dictionary) < 0 ||
         sm_index_make(&self->index, data, bytes, piece, (size_t)pieces / 2, head, (size_t)heads / 3, sound) < 0 ||
-        sm_zoom_sheets_make(&self->sheets, data, bytes, level, (size_t)levels / 2, sound) < 0) {
-        PyErr_NoMemory();
-        return -1;
-    }
+        sm_zoom_sheets_make(&self->sheets, data, bytes, level, (size_t)levels / 2, sound) < 0)
+        return sm_no_memory();
     self->journal.weight = self->weight;
     return 0;
 }
@@ -273,10 +267,8 @@ static int take_wanted(const timeline *self, PyObject *given, Py_buffer *view) {
         return 0;
     if (PyObject_GetBuffer(given, view, PyBUF_SIMPLE) < 0)
         return -1;
-    if ((size_t)view->len != self->dictionary.threads) {
-        PyErr_SetString(PyExc_ValueError, "overview: a byte for each thread is wanted");
-        return -1;
-    }
+    if ((size_t)view->len != self->dictionary.threads)
+        return SM_FAIL(PyExc_ValueError, "overview: a byte for each thread is wanted");
     return 0;
 }
 

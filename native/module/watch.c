@@ -5,7 +5,6 @@
 
 #include "base/alloc.h"
 #include "compat/core_lock.h"
-#include "compat/exception.h"
 #include "compat/frame.h"
 #include "compat/runtime.h"
 #include "hub/thread_facts.h"
@@ -77,11 +76,10 @@ static int hand_to_python(sm_watch *watch, const sm_match *match) {
 
 static void done(sm_watch *watch) {
     watch_object *self = object_of(watch);
-    sm_exception kept = sm_exception_keep();
+    SM_EXCEPTION_GUARD;
     self->running = false;
     Py_CLEAR(self->report);
     Py_CLEAR(self->evaluate);
-    sm_exception_restore(kept);
     Py_DECREF(self); /* reference of the hub */
 }
 
@@ -160,7 +158,7 @@ static PyObject *watch_start(PyObject *object, PyObject *Py_UNUSED(none)) {
 static PyObject *watch_stop(PyObject *object, PyObject *Py_UNUSED(none)) {
     SM_CORE_GUARD;
     if (((watch_object *)object)->running)
-        sm_watch_stop(&((watch_object *)object)->watch);
+        sm_hub_remove(&((watch_object *)object)->watch.tool);
     Py_RETURN_NONE;
 }
 

@@ -89,8 +89,7 @@ static int find_table(const char *name) {
     for (int t = 0; t < SM_TABLES; t++)
         if (strcmp(sm_tables[t].name, name) == 0)
             return t;
-    PyErr_Format(PyExc_ValueError, "no table '%s'", name);
-    return -1;
+    return SM_FAIL(PyExc_ValueError, "no table '%s'", name);
 }
 
 static void write_rows(sm_writer *w, int table, const void *const *columns, Py_ssize_t rows) {

@@ -29,10 +29,8 @@ static const char *objection(void) {
 
 static int start(const sm_settings *settings) {
     const char *why_not = objection();
-    if (why_not != NULL) {
-        PyErr_SetString(PyExc_RuntimeError, why_not);
-        return -1;
-    }
+    if (why_not != NULL)
+        return SM_FAIL(PyExc_RuntimeError, "%s", why_not);
     if (PySys_Audit("sys.setprofile", NULL) < 0)
         return -1;
     sm_profilefunc_c_functions = strcmp(settings->c_functions, "none") != 0;
@@ -53,10 +51,9 @@ static bool cython_is_here(void) {
 }
 
 static void stop(void) {
-    sm_exception kept = sm_exception_keep();
+    SM_EXCEPTION_GUARD;
     sm_profile_threads_stop();
     sm_engine.cython_unseen = sm_profilefunc_c_functions && (sm_engine.cython_unseen || cython_is_here());
-    sm_exception_restore(kept);
 }
 
 static void poll(void) {

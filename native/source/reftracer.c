@@ -1,6 +1,7 @@
 /* The reftracer source: a tool on the shared slot of the reference tracer. */
 #include "source/reftracer.h"
 
+#include "compat/exception.h"
 #include "engine/ticker.h"
 
 const sm_reftracer_functions *sm_reftracer_in_use = NULL;
@@ -15,8 +16,7 @@ static int start(const sm_settings *Py_UNUSED(settings)) {
     if (tool.active)
         return 0;
     if (tool.leaving) { /* it was stopped inside an event, so SM_REFERENCE_REMOVED will follow */
-        PyErr_SetString(PyExc_RuntimeError, "the last recording has not ended yet");
-        return -1;
+        return SM_FAIL(PyExc_RuntimeError, "the last recording has not ended yet");
     }
     tool = (sm_reference_tool){.call = sm_reftracer_in_use->call,
                                .direct = sm_reftracer_in_use->direct,

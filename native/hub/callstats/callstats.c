@@ -16,6 +16,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "compat/core_lock.h"
+#include "compat/exception.h"
 #include "hub/backend.h"
 #include "hub/callstats/running.h"
 #include "hub/callstats/store.h"
@@ -53,10 +54,8 @@ static bool clock_chosen = false;
 static int refuse_in_timer(const sm_callstats *stats, const char *what) {
     PyThreadState *here = PyThreadState_Get();
     for (size_t i = 0; i < stats->timing_count; i++) {
-        if (stats->timing[i] == here) {
-            PyErr_Format(PyExc_RuntimeError, "cannot %s profiler in external timer", what);
-            return -1;
-        }
+        if (stats->timing[i] == here)
+            return SM_FAIL(PyExc_RuntimeError, "cannot %s profiler in external timer", what);
     }
     return 0;
 }
@@ -76,8 +75,7 @@ static int64_t timer_value(const sm_callstats *stats, PyObject *given) {
         if (ns > -9.2e18 && ns < 9.2e18)
             return (int64_t)ns;
     }
-    PyErr_SetString(PyExc_OverflowError, "the timer's value is out of range");
-    return -1;
+    return SM_FAIL(PyExc_OverflowError, "the timer's value is out of range");
 }
 
 static int64_t ask_timer(sm_callstats *stats) {
@@ -311,10 +309,8 @@ static void removed(sm_tool *base) {
 
 sm_callstats *sm_callstats_new(void) {
     sm_callstats *stats = sm_calloc(1, sizeof *stats);
-    if (stats == NULL) {
-        PyErr_NoMemory();
-        return NULL;
-    }
+    if (stats == NULL)
+        return (sm_callstats *)PyErr_NoMemory();
     stats->references = 1;
     stats->subcalls = stats->builtins = true;
     return stats;
@@ -346,10 +342,8 @@ static int start(sm_callstats *stats) {
     if (!clock_chosen && stats->timer == NULL)
         clock_chosen = sm_clock_choose(&default_clock, "auto");
     tool *t = sm_calloc(1, sizeof *t);
-    if (t == NULL) {
-        PyErr_NoMemory();
-        return -1;
-    }
+    if (t == NULL)
+        return sm_no_memory();
     t->base.events = SM_HOOK_CALLS | (stats->builtins ? SM_HOOK_C_CALLS : 0);
     t->base.only = stats->this_thread ? PyThreadState_Get() : NULL;
     t->base.call = on_event;
@@ -388,8 +382,7 @@ int sm_callstats_disable(sm_callstats *stats) {
         end_calls(stats, stop(stats));
     if (stats->no_memory) {
         stats->no_memory = false;
-        PyErr_SetString(PyExc_MemoryError, "memory was exhausted while profiling");
-        return -1;
+        return SM_FAIL(PyExc_MemoryError, "memory was exhausted while profiling");
     }
     return 0;
 }
@@ -415,10 +408,8 @@ int sm_callstats_setup(sm_callstats *stats, PyObject *timer, double unit, bool s
     SM_CORE_GUARD;
     if (refuse_in_timer(stats, "reinitialize") < 0)
         return -1;
-    if (stats->tool != NULL) {
-        PyErr_SetString(PyExc_RuntimeError, "cannot reinitialize profiler while it is enabled");
-        return -1;
-    }
+    if (stats->tool != NULL)
+        return SM_FAIL(PyExc_RuntimeError, "cannot reinitialize profiler while it is enabled");
     PyObject *before = stats->timer;
     stats->timer = Py_XNewRef(timer);
     stats->unit = unit;
@@ -454,8 +445,7 @@ int sm_callstats_visit(sm_callstats *stats, sm_callstats_visitor visit, void *da
     size_t *ends = all ? sm_malloc(entries * sizeof *ends) : NULL;
     if (ends == NULL) {
         sm_free(all);
-        PyErr_NoMemory();
-        return -1;
+        return sm_no_memory();
     }
     size_t *end = ends;
     for (const sm_call_entry *entry = stats->store.first; entry != NULL; entry = entry->next) {

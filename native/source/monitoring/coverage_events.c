@@ -327,9 +327,8 @@ static int start(const sm_settings *Py_UNUSED(settings)) {
     for (int i = 0; fine && i < EVENTS; i++)
         fine = events[i].name == NULL || sm_monitoring_register(tool_id, numbers[i], callbacks[i]) == 0;
     if (!fine || sm_monitoring_set(tool_id, global_events()) < 0 || sm_monitoring_restart() < 0) {
-        sm_exception kept = sm_exception_keep();
+        SM_EXCEPTION_GUARD;
         stop();
-        sm_exception_restore(kept);
         return -1;
     }
     sm_beside.lost_memory += !sm_monitoring_each_running(meet_running);

@@ -94,9 +94,8 @@ static PyObject *event(PyObject *self, PyObject *const *args, size_t nargs, PyOb
         return Py_None;
     SM_COUNT(of->users); /* another thread may remove the callback while this one waits for the lock */
     if (SM_UNLIKELY(!pass_on(of, ((callback_object *)self)->behind, args, nargs)) && id_of(of) >= 0) {
-        sm_exception kept = sm_exception_keep();
+        SM_EXCEPTION_GUARD;
         leave(of);
-        sm_exception_restore(kept);
     }
     release(of);
     return Py_None;

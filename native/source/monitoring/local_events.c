@@ -54,7 +54,7 @@ static bool ask(PyCodeObject *code) {
 
 bool sm_monitoring_meet(PyObject *code) {
     SM_EVENT_GUARD;
-    sm_exception kept = sm_exception_keep(); /* a throw comes with an exception set */
+    SM_EXCEPTION_GUARD; /* a throw comes with an exception set */
     bool wanted = !sm_main.running || sm_monitoring_callbacks_in_use->wants(code, PyEval_GetGlobals());
     sm_code_entry *entry = wanted ? sm_code_entry_of_any(code) : NULL;
     if (entry != NULL && sm_main.running) {
@@ -63,7 +63,6 @@ bool sm_monitoring_meet(PyObject *code) {
         PyErr_Clear();
         __atomic_store_n(&entry->session, sm_engine.session, __ATOMIC_RELEASE);
     }
-    sm_exception_restore(kept);
     return wanted;
 }
 

@@ -11,21 +11,11 @@
 
 #define TOOL_NAME "seismo"
 
-static const struct {
-    const char *name;
-    bool c_functions; /* registered only if C functions are recorded */
-} events[SM_MONITORING_EVENTS] = {
-    [SM_PY_START] = {"PY_START", false},
-    [SM_PY_RESUME] = {"PY_RESUME", false},
-    [SM_PY_THROW] = {"PY_THROW", false},
-    [SM_PY_RETURN] = {"PY_RETURN", false},
-    [SM_PY_YIELD] = {"PY_YIELD", false},
-    [SM_PY_UNWIND] = {"PY_UNWIND", false},
-    [SM_CALL] = {"CALL", true},
-    [SM_C_RETURN] = {"C_RETURN", true},
-    [SM_C_RAISE] = {"C_RAISE", true},
-    [SM_LINE] = {"LINE", false},
-    [SM_BRANCH_RIGHT] = {"BRANCH_RIGHT", false}, /* set for single code objects (local_events.c) */
+static const char *const events[SM_MONITORING_EVENTS] = {
+    [SM_PY_START] = "PY_START",   [SM_PY_RESUME] = "PY_RESUME",       [SM_PY_THROW] = "PY_THROW",
+    [SM_PY_RETURN] = "PY_RETURN", [SM_PY_YIELD] = "PY_YIELD",         [SM_PY_UNWIND] = "PY_UNWIND",
+    [SM_CALL] = "CALL",           [SM_C_RETURN] = "C_RETURN",         [SM_C_RAISE] = "C_RAISE",
+    [SM_LINE] = "LINE",           [SM_BRANCH_RIGHT] = "BRANCH_RIGHT", /* set for single code objects (local_events.c) */
 };
 
 static int tool_id = -1;
@@ -44,9 +34,9 @@ static long register_all(bool c_functions) {
         vectorcallfunc function = sm_monitoring_callbacks_in_use->callback[i];
         bits[i] = 0;
         if (function == NULL || (i == SM_BRANCH_RIGHT && !SM_BRANCH_HAS_SIDES) ||
-            (events[i].c_functions && !c_functions))
+            (i >= SM_CALL && i <= SM_C_RAISE && !c_functions))
             continue;
-        long event = sm_monitoring_number(events[i].name);
+        long event = sm_monitoring_number(events[i]);
         PyObject *callback = event >= 0 ? sm_monitoring_callback(function) : NULL;
         bool failed = callback == NULL || sm_monitoring_register(tool_id, event, callback) < 0;
         set = failed ? -1 : set | event;
@@ -61,7 +51,7 @@ static bool still_ours(void) {
 }
 
 static void stop(void) {
-    sm_exception kept = sm_exception_keep();
+    SM_EXCEPTION_GUARD;
 #if SM_RECORDS_INTERPRETERS
     sm_interpreters_stop();
 #endif
@@ -77,7 +67,6 @@ static void stop(void) {
     tool_id = -1;
     places_were_off = places_were_off || sm_monitoring_callbacks_in_use->wants != NULL;
     sm_sites_start(false);
-    sm_exception_restore(kept);
 }
 
 static int start(const sm_settings *settings) {
@@ -89,9 +78,8 @@ static int start(const sm_settings *settings) {
     if (set >= 0)
         set = sm_monitoring_local_start(tool_id, set, local);
     if (set < 0 || sm_monitoring_set(tool_id, set) < 0) {
-        sm_exception kept = sm_exception_keep();
+        SM_EXCEPTION_GUARD;
         stop();
-        sm_exception_restore(kept);
         return -1;
     }
     events_set = set;

@@ -44,7 +44,7 @@ bool sm_evalframe_deep(char *here) {
     if (!sm_evalframe_is_deep(here))
         return false;
     sm_evalframe_on = false;
-    sm_exception kept = sm_exception_keep();
+    SM_EXCEPTION_GUARD;
     sm_settings settings = sm_main.settings;
     settings.c_functions = "none";
     if (sm_source_profilefunc.start(&settings) == 0) {
@@ -56,7 +56,6 @@ bool sm_evalframe_deep(char *here) {
     }
     if (_PyInterpreterState_GetEvalFrameFunc(PyInterpreterState_Get()) == sm_evalframe_in_use)
         _PyInterpreterState_SetEvalFrameFunc(PyInterpreterState_Get(), sm_evalframe_below);
-    sm_exception_restore(kept);
     return true;
 }
 

@@ -21,12 +21,11 @@ static sm_thread_slot_user user = {.slot = SM_THREAD_SLOT_TRACE};
 static uint64_t evicted_before, lost_before;
 
 bool sm_tracefunc_meet(PyCodeObject *code, PyObject *globals) {
-    sm_exception kept = sm_exception_keep();
+    SM_EXCEPTION_GUARD;
     bool wanted = sm_tracefunc_wants_in_use((PyObject *)code, globals);
     sm_code_entry *entry = wanted ? sm_code_entry_of(code) : NULL;
     if (entry != NULL)
         entry->session = sm_engine.session;
-    sm_exception_restore(kept);
     return wanted;
 }
 
@@ -104,13 +103,12 @@ static int start(const sm_settings *Py_UNUSED(settings)) {
 }
 
 static void stop(void) {
-    sm_exception kept = sm_exception_keep();
+    SM_EXCEPTION_GUARD;
     sm_tracefunc_on = false;
     put_evaluator(false);
     sm_thread_slots_leave(&user);
     sm_main.hook_lost += sm_thread_slots.evicted[SM_THREAD_SLOT_TRACE] - evicted_before;
     sm_main.lost_memory += sm_thread_slots.lost - lost_before;
-    sm_exception_restore(kept);
 }
 
 static void poll(void) {

@@ -67,7 +67,7 @@ static sm_probed *make(PyCodeObject *code, sm_cover_code *record) {
 }
 
 sm_probed *sm_probe_meet(PyCodeObject *code, PyObject *globals) {
-    sm_exception kept = sm_exception_keep();
+    SM_EXCEPTION_GUARD;
     (void)sm_probe_mend_lines(code);
     sm_cover_code *record = sm_cover_meet(code, globals);
     if (record != NULL)
@@ -82,8 +82,7 @@ sm_probed *sm_probe_meet(PyCodeObject *code, PyObject *globals) {
             sm_probe_points_clear(&made->points);
             sm_free(made->armed);
         }
-        sm_free(made);
-        made = NULL;
+        SM_CLEAR(made);
     }
     if (made != NULL) {
         made->next = sm_probe.codes;
@@ -92,7 +91,6 @@ sm_probed *sm_probe_meet(PyCodeObject *code, PyObject *globals) {
             made->next->link = &made->next;
         sm_probe.codes = made;
     }
-    sm_exception_restore(kept);
     return made;
 }
 
@@ -213,11 +211,10 @@ static bool take_evaluator_away(void) { /* ours stays below another function */
 }
 
 static __attribute__((noinline)) void escape(void) {
-    sm_exception kept = sm_exception_keep();
+    SM_EXCEPTION_GUARD;
     trace_all();
     sm_probe.escaped = true;
     (void)take_evaluator_away();
-    sm_exception_restore(kept);
 }
 
 /* Handle the rare cases at a frame's entry. Return true if the frame has to run without us. */
@@ -351,7 +348,7 @@ static void poll(void) {
 static void stop(void) {
     poll();
     sm_beside.lost_memory += sm_probe.lost;
-    sm_exception kept = sm_exception_keep();
+    SM_EXCEPTION_GUARD;
     sm_probe.on = false;
     if (!sm_probe.escaped)
         (void)take_evaluator_away();
@@ -362,7 +359,6 @@ static void stop(void) {
     }
     sm_probe_trace_leave();
     sm_codes_release();
-    sm_exception_restore(kept);
 }
 
 const sm_source sm_source_probes = {
