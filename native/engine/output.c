@@ -125,12 +125,6 @@ void sm_output_loss(sm_output *output, const char *kind, uint64_t count, int64_t
     sm_writer_row(output->writer, SM_LOSSES, row, NULL);
 }
 
-void sm_output_interpreters(sm_output *output, uint64_t count) {
-    sm_output_loss(
-        output, "other-interpreters", count, -1,
-        "interpreters other than the main one (subinterpreters, pools of them): what they ran is not recorded");
-}
-
 void sm_output_unended(sm_output *output, bool unended) {
     char detail[32];
     snprintf(detail, sizeof detail, "process %ld", (long)getpid());

@@ -71,7 +71,6 @@ void sm_output_unended(sm_output *output, bool unended);
 
 /* Write the row of a loss, which replaces an earlier one at the same place. Set output->losses to 0 first. */
 void sm_output_loss(sm_output *output, const char *kind, uint64_t count, int64_t thread, const char *detail);
-void sm_output_interpreters(sm_output *output, uint64_t count); /* the loss that other interpreters are */
 
 /* Write the state of the source files of written Python functions, at the end. folder: of relative names, or NULL. */
 void sm_output_sources(sm_output *output, const char *folder);

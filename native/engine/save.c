@@ -158,7 +158,9 @@ void sm_engine_save(sm_recording *recording, sm_output *output, bool last) {
     sm_output_loss(output, "hook-lost", recording->hook_lost, -1,
                    "the program or another tool took the hook away; what came after is missing");
     sm_engine_count_interpreters(recording);
-    sm_output_interpreters(output, recording->interpreters);
+    sm_output_loss(
+        output, "other-interpreters", recording->interpreters, -1,
+        "interpreters other than the main one (subinterpreters, pools of them): what they ran is not recorded");
     /* A failed write is no loss: a reader of these rows has everything that was written before. */
     sm_output_loss(output, "out-of-memory", recording->lost_memory + output->lost + sm_writer_lost(output->writer), -1,
                    "events or rows dropped for want of memory");

@@ -79,11 +79,6 @@ bool sm_thread_fold(sm_thread *thread) {
     return true;
 }
 
-void sm_thread_unfold(sm_thread *thread) {
-    thread->home->folded--;
-    thread->home = thread;
-}
-
 void sm_thread_add_to_group(sm_thread *thread) {
     sm_thread *group = thread->home;
     group->group_wall += (int64_t)sm_ticks_since(thread->start_ticks, thread->end_ticks);

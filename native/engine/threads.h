@@ -35,7 +35,6 @@ void sm_thread_pattern(char *pattern, const char *name, size_t room);
 bool sm_thread_folds(void); /* true if a thread that begins now is folded */
 /* Make the group of the thread's name and entry its home. Return false if out of memory. */
 bool sm_thread_fold(sm_thread *thread);
-void sm_thread_unfold(sm_thread *thread);
 void sm_thread_add_to_group(sm_thread *thread); /* adds the times that are not in it yet */
 /* Return the number of its row. A group gets one when a thread is folded into it. */
 uint32_t sm_thread_row(sm_thread *home);

@@ -157,10 +157,6 @@ int sm_spans_start(sm_spans *spans) {
     return -1;
 }
 
-void sm_spans_stop(sm_spans *spans) {
-    sm_hub_remove(&spans->tool);
-}
-
 void sm_spans_forked(sm_spans *spans) {
     if (!spans->tool.active)
         return;

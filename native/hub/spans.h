@@ -31,7 +31,7 @@ typedef struct {    /* a call that is suspended, or on a stack that was exchange
 typedef struct sm_spans {
     sm_tool tool;
     /* The maker sets these before sm_spans_start. */
-    sm_tool_filter choice; /* choice of functions; cleared by sm_spans_stop */
+    sm_tool_filter choice; /* choice of functions; cleared when the hub has removed the tool */
     const sm_span_receiver *receiver;
 
     /* Private. */
@@ -45,7 +45,6 @@ const char *sm_spans_objection(const sm_filter *filter);
 /* Start a recording, without calls that run already. Return -1 with an exception set. */
 int sm_spans_start(sm_spans *spans);
 /* Stop all events. Open spans are left as they are. Idempotent. */
-void sm_spans_stop(sm_spans *spans);
 
 /* Keep only this thread's span, under a new number, in a forked child. */
 void sm_spans_forked(sm_spans *spans);

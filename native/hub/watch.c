@@ -501,10 +501,6 @@ int sm_watch_start(sm_watch *watch) {
     return sm_hub_add(tool);
 }
 
-void sm_watch_stop(sm_watch *watch) {
-    sm_hub_remove(&watch->tool);
-}
-
 void sm_watch_release(sm_watch *watch) {
     for (suspended_call *at = NULL; (at = sm_map_next(&watch->suspended, at, sizeof *at)) != NULL;)
         forget(watch, at->call);

@@ -85,7 +85,6 @@ extern int (*sm_watch_keep)(void);
 
 /* Start the watch. Return -1 with an exception set. */
 int sm_watch_start(sm_watch *watch);
-void sm_watch_stop(sm_watch *watch); /* idempotent */
 /* Release all but the struct, after `done` or without a start. */
 void sm_watch_release(sm_watch *watch);
 

@@ -37,7 +37,7 @@ int sm_module_objects_spans_start(sm_filter *filter) {
 
 void sm_module_objects_spans_stop(void) {
     sm_objects_quiet(true);
-    sm_spans_stop(&spans);
+    sm_hub_remove(&spans.tool);
     sm_objects_quiet(false);
 }
 
@@ -278,8 +278,7 @@ static PyObject *objects_add_holders(PyObject *Py_UNUSED(module), PyObject *rows
 /* ---- status ---- */
 
 static PyObject *objects_objection(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored)) {
-    const char *why_not = sm_reference_objection();
-    return why_not != NULL ? PyUnicode_FromString(why_not) : Py_NewRef(Py_None);
+    return Py_BuildValue("z", sm_reference_objection());
 }
 
 PyObject *sm_module_objects_status(void) {

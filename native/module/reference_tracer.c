@@ -263,8 +263,7 @@ static PyObject *get_ref_tracer(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED
 
 #ifdef SM_TESTING
 static PyObject *ref_objection(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(none)) {
-    const char *why_not = sm_reference_hook_objection();
-    return why_not ? PyUnicode_FromString(why_not) : Py_NewRef(Py_None);
+    return Py_BuildValue("z", sm_reference_hook_objection());
 }
 #endif
 

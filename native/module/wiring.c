@@ -253,10 +253,6 @@ static inline void rare_on_path(PyObject *object, sm_reference_event event) {
     sm_objects_rare(object, event, tstate, path_here(tstate));
 }
 
-static void objects_poked(sm_reference_tool *Py_UNUSED(tool)) {
-    sm_objects_poked();
-}
-
 static void blind(void) {
     SM_OBJECTS_GUARD;
     sm_objects_blind();
@@ -273,7 +269,7 @@ static const sm_objects_receiver objects_by_path = {born_on_path, died_by_line, 
     static int receiver##_call(sm_reference_tool *Py_UNUSED(tool), PyObject *object, sm_reference_event event) {       \
         return sm_reftracer_call(&receiver, object, event);                                                            \
     }                                                                                                                  \
-    static const sm_reftracer_functions receiver##_functions = {receiver##_direct, receiver##_call, objects_poked,     \
+    static const sm_reftracer_functions receiver##_functions = {receiver##_direct, receiver##_call, sm_objects_poked,  \
                                                                 sm_objects_poke}
 OBJECTS_OF(objects_by_type);
 OBJECTS_OF(objects_by_line);

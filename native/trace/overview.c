@@ -311,7 +311,7 @@ int sm_overview_fill(sm_overview *o, const sm_trace *journal, const sm_overview_
         if (asked->wanted == NULL || asked->wanted[w.stream->thread])
             take_stream(&w);
     }
-    sm_run_painter_free(&painter);
+    sm_free(painter.slots);
     w.failed |= sm_gaps_find(journal, &o->gaps) < 0;
     choose_gaps(o, journal, asked);
     if (o->runs.size)

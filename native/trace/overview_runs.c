@@ -95,7 +95,3 @@ void sm_paint_end(sm_run_painter *p) {
         if (p->slots[i].run.calls)
             hand_on(p, &p->slots[i]);
 }
-
-void sm_run_painter_free(sm_run_painter *p) {
-    sm_free(p->slots);
-}

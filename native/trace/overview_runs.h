@@ -54,4 +54,3 @@ void sm_paint_run(sm_run_painter *painter, const sm_run *run, const sm_share *sh
 void sm_paint_call(sm_run_painter *painter, const sm_call *call, uint64_t stream);
 /* Pass on the open runs at the end of a stream. */
 void sm_paint_end(sm_run_painter *painter);
-void sm_run_painter_free(sm_run_painter *painter);

@@ -93,7 +93,7 @@ void sm_objects_note_end(void) {
     known.ended = sm_objects.times != NULL && sm_objects.times_count > 0;
 }
 
-void sm_objects_poked(void) {
+void sm_objects_poked(sm_reference_tool *Py_UNUSED(tool)) {
     sm_engine_stir(&sm_main);
     sm_objects_note_time();
 }
@@ -152,10 +152,6 @@ void sm_objects_times_start(void) {
     sm_objects.times = sm_malloc(SM_OBJECTS_MARKS * sizeof *sm_objects.times); /* NULL if there is no timeline */
     sm_objects_hot.rate = 100 << 16; /* a guess, for the first two milliseconds */
     sm_objects_note_time();
-}
-
-void sm_objects_times_free(void) {
-    sm_free(sm_objects.times);
 }
 
 int64_t sm_objects_unix_ns(uint64_t ticks) {

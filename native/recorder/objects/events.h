@@ -70,7 +70,7 @@ void sm_objects_pass_over(const PyObject *object); /* by type only: ignores its 
 
 /* Handle an event on the slow path: on quiet threads, in collections, beside other tools. */
 void sm_objects_rare(PyObject *object, sm_reference_event event, PyThreadState *tstate, const void *node);
-void sm_objects_poked(void);
+void sm_objects_poked(sm_reference_tool *tool);
 void sm_objects_blind(void); /* to be called if events may be missed for a while */
 
 static inline bool sm_objects_is_instruments(const PyTypeObject *type, PyThreadState *tstate) {

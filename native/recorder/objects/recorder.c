@@ -8,7 +8,7 @@ static void forget(void) {
     sm_objects_live_free();
     sm_objects_sites_free();
     sm_objects_types_free();
-    sm_objects_times_free();
+    sm_free(sm_objects.times);
     sm_objects_rows_forget();
     memset(&sm_objects, 0, sizeof sm_objects);
     sm_objects_collections_forget();

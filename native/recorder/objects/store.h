@@ -22,7 +22,6 @@ void sm_objects_sites_free(void);
 bool sm_objects_sites_check(void);
 
 void sm_objects_times_start(void);
-void sm_objects_times_free(void);
 
 void sm_objects_collections_forget(void); /* rare_events.c */
 #if SM_FREE_THREADED
