@@ -42,9 +42,9 @@ typedef struct sm_spans {
 /* Return why a filter cannot choose calls at their start, or NULL. */
 const char *sm_spans_objection(const sm_filter *filter);
 
-/* Start a recording, without calls that run already. Return -1 with an exception set. */
+/* Start a recording, without calls that run already. It ends when the hub removes the tool, which leaves open spans as
+ * they are. Return -1 with an exception set. */
 int sm_spans_start(sm_spans *spans);
-/* Stop all events. Open spans are left as they are. Idempotent. */
 
 /* Keep only this thread's span, under a new number, in a forked child. */
 void sm_spans_forked(sm_spans *spans);
