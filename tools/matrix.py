@@ -149,16 +149,11 @@ NOT_SANITIZED = [
     "tests/process/test_trace_programs.py::test_it_runs_as_without_and_the_journal_is_right[greenlets]",
     "tests/native/recorder/lines/test_stacks.py::test_greenlets[tracefunc]",
 ]
-# How often an error that is stated holds: many runs of the same. Slow builds run the same code in other tests.
-STATISTICS = [
-    "tests/model/test_run_variance.py",
-    "tests/native/estimate/test_estimate.py::test_errors_hold_the_truth_in_19_of_20",
-]
 OUTSIDE = ("bad_input", "broken_for_good", "children", "idle", "interrupts", "output", "same", "starts", "unseen")
-# These are about messages, warnings, shares of time, how much memory or how many bytes something takes, and when a file
-# is written, or start and end recordings as other tests of recorded processes do, in other places of Python code.
+# These are about messages, warnings, shares of time, how often a stated error holds, how much memory or how many bytes
+# something takes, and when a file is written, or start and end recordings as other tests of recorded processes do, in
+# other places of Python code.
 NOT_SANITIZED += [
-    *STATISTICS,
     *(f"tests/process/test_{name}.py" for name in OUTSIDE),
     "tests/capi/test_examples.py",
     "tests/native/clock/test_sampler.py::test_a_long_function_is_not_sampled_while_it_begins",
@@ -170,6 +165,7 @@ NOT_SANITIZED += [
     "tests/native/engine/test_file_grows.py::test_as_large_after_an_hour_as_after_ten_minutes",
     "tests/native/engine/test_file_grows.py::test_objects_as_large_after_an_hour_as_after_ten_minutes",
     "tests/native/engine/test_threads.py::test_memory_is_constant",
+    "tests/native/estimate/test_estimate.py::test_errors_hold_the_truth_in_19_of_20",
     "tests/native/recorder/calls/test_killed.py",
     "tests/native/recorder/calls/test_trace.py::test_threads_by_the_thousand_take_memory_within_bounds",
     "tests/sessions/test_session_results.py",
