@@ -71,11 +71,12 @@ def use(program: bytes) -> None:
     for code in (use.__code__, mutate.__code__):
         yes, maybe = native.of_code(code, globals())
         assert not yes & maybe
-    facts = {"module": "app.db", "qualname": "A.save", "file": "/src/app/pay.py", "line": 120, "exception": KeyError()}
-    more = {"depth": 3, "duration": 60_000_000, "thread": "w-1", "callee_qualname": "len", "callee_module": "builtins"}
+    where, unknown = ("app.db", "A.save", "/src/app/pay.py"), (None, None)
     for kind in range(len(KINDS)):
-        native.of_event(kind, facts)
-        native.of_event(kind, facts | more)
+        native.of_event(kind, *where, unknown, 120, (*unknown, KeyError(), *unknown, *unknown, None))
+        native.of_event(
+            kind, *where, ("builtins", "len"), 120, ("w-1", None, KeyError(), None, 3, None, 60_000_000, None)
+        )
 
 
 def read(text: str) -> None:
