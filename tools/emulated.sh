@@ -8,7 +8,8 @@
 # A tree of interpreters (arm64 packages are unpacked, their scripts not run), with apt's lists for arm64 in place:
 #   apt-get -d install coreutils:arm64 dash:arm64 python3.14-venv:arm64 ...
 #   for package in *.deb; do dpkg-deb -x $package TREE; done
-# Tests that compile something need gcc, libc6-dev and python3.14-dev, too.
+# Tests that compile something need gcc, libc6-dev and python3.14-dev, too, and no TREE/usr/lib/*/libasan*: its search for
+# leaks does not work under emulation.
 set -eu
 tree=$(readlink -f "$1")
 shift
