@@ -122,11 +122,3 @@ FACTS = st.fixed_dictionaries(
         "own": st.none() | st.integers(0, 40),
     }
 )
-
-
-def for_native(facts):
-    """Return the facts in the form of _core.Filter.of_event."""
-    flat = {name: value for name, value in facts.items() if name not in ("kind", "callee") and value is not None}
-    if facts["callee"]:
-        flat["callee_module"], flat["callee_qualname"] = facts["callee"]
-    return KINDS.index(facts["kind"]), flat

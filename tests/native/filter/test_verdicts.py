@@ -5,7 +5,7 @@ import os
 import re
 
 import pytest
-from expressions import FACTS, Mine, expressions, for_native
+from expressions import FACTS, Mine, expressions
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -14,13 +14,13 @@ from seismo.expression import KINDS, parse
 from seismo.expression.glob import matches
 
 
-def native_verdict(expression, kind, facts):
-    """The core's verdict on an event, which does not contradict that on its function."""
-    callee = facts.get("callee_module"), facts.get("callee_qualname")
-    names = [facts.get(name, "") for name in ("module", "qualname", "file")]
+def native_verdict(expression, facts):
+    """Return the core's verdict on an event, which does not contradict that on its function."""
+    kind = KINDS.index(facts["kind"])
+    names = [facts.get(name) or "" for name in ("module", "qualname", "file")]
     others = [facts.get(name) for name in ("thread", "task", "exception", "", "depth", "calls", "duration", "own")]
-    native = _core.Filter(expression.program)
-    verdict, yes, maybe = native.of_event(kind, *names, callee, facts.get("line", 0), tuple(others))
+    of_event = kind, *names, facts.get("callee") or (None, None), facts.get("line") or 0, tuple(others)
+    verdict, yes, maybe = _core.Filter(expression.program).of_event(*of_event)
     assert verdict is True or not yes >> kind & 1
     assert verdict is False or (yes | maybe) >> kind & 1
     return verdict
@@ -29,7 +29,7 @@ def native_verdict(expression, kind, facts):
 @given(expressions(native_only=True), FACTS)
 @settings(max_examples=150, deadline=None)
 def test_both_evaluators_agree(expression, facts):
-    assert native_verdict(expression, *for_native(facts)) is expression.evaluate(facts)
+    assert native_verdict(expression, facts) is expression.evaluate(facts)
     kinds = _core.Filter(expression.program).kinds
     assert {kind for number, kind in enumerate(KINDS) if kinds >> number & 1} == expression.kinds
 
@@ -39,7 +39,7 @@ def test_both_evaluators_agree(expression, facts):
 def test_what_becomes_known_never_changes_a_verdict(expression, facts, hidden):
     less = {name: value for name, value in facts.items() if name not in hidden}
     assert expression.evaluate(less) in (None, expression.evaluate(facts))
-    assert native_verdict(expression, *for_native(facts | dict.fromkeys(hidden))) is expression.evaluate(less)
+    assert native_verdict(expression, facts | dict.fromkeys(hidden)) is expression.evaluate(less)
 
 
 SOME = st.text("ab-]![^*?é\\\n𝛼\udcff", max_size=10)
@@ -108,7 +108,7 @@ def test_files_match_by_the_end_of_their_path(pattern, path, is_of_it):
         expression = parse(text)
         facts = {"kind": "line", "file": path, "line": 7, "module": "m", "qualname": "q"}
         assert expression.evaluate(facts) is is_of_it
-        assert native_verdict(expression, KINDS.index("line"), facts) is is_of_it
+        assert native_verdict(expression, facts) is is_of_it
 
 
 @pytest.mark.parametrize(
@@ -118,7 +118,7 @@ def test_files_match_by_the_end_of_their_path(pattern, path, is_of_it):
 def test_exceptions_match_by_class_and_bases(pattern, exception):
     expression = parse(f'raise and exception("{pattern}")')
     assert expression.evaluate({"kind": "raise", "exception": exception}) is True
-    assert native_verdict(expression, KINDS.index("raise"), {"exception": exception}) is True
+    assert native_verdict(expression, {"kind": "raise", "exception": exception}) is True
 
 
 def test_exceptions_of_other_classes_do_not_match():
@@ -133,15 +133,15 @@ def test_exceptions_of_other_classes_do_not_match():
         for pattern, is_of_it in [("KeyError", False), ("*.Odd", False), ("Exception", True), (kind.__name__, True)]:
             expression = parse(f'raise and exception("{pattern}")')
             assert expression.evaluate({"kind": "raise", "exception": kind()}) is is_of_it
-            assert native_verdict(expression, KINDS.index("raise"), {"exception": kind()}) is is_of_it
+            assert native_verdict(expression, {"kind": "raise", "exception": kind()}) is is_of_it
 
 
 def test_more_terms_than_a_verdict_has_bits():
     """From the 65th on, terms about the function are looked at again at each event."""
     expression = parse(" or ".join(f'function("f{n}") and depth > 1' for n in range(80)))
     for n, wanted in [(0, True), (63, True), (64, True), (79, True), (80, False)]:
-        facts = {"module": "m", "qualname": f"f{n}", "file": "f", "line": 1, "depth": 2}
-        assert native_verdict(expression, 0, facts) is wanted
+        facts = {"kind": "call", "module": "m", "qualname": f"f{n}", "file": "f", "line": 1, "depth": 2}
+        assert native_verdict(expression, facts) is wanted
 
 
 def test_a_recordings_names_of_an_exception():
@@ -153,10 +153,10 @@ def test_a_recordings_names_of_an_exception():
 def test_a_whole_call_is_decided_when_it_ends():
     expression = parse('call("app.*") and duration > 50ms')
     begun = {"kind": "call", "module": "app.db", "qualname": "save", "file": "f", "line": 1}
-    assert expression.evaluate(begun) is native_verdict(expression, 0, begun) is None
+    assert expression.evaluate(begun) is native_verdict(expression, begun) is None
     for duration, wanted in [(60_000_000, True), (50_000_000, False)]:
         ended = begun | {"duration": duration}
-        assert expression.evaluate(ended) is native_verdict(expression, 0, ended) is wanted
+        assert expression.evaluate(ended) is native_verdict(expression, ended) is wanted
     assert expression.evaluate({"kind": "call", "module": "lib", "qualname": "x"}) is False
 
 
