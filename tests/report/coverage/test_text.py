@@ -7,8 +7,9 @@ from on_paper import written
 
 from seismo.coverage.coverage_report import CoverageReport, FileCoverage, Problem
 from seismo.coverage.percentages import too_little
+from seismo.coverage.settings import Settings
 from seismo.errors import UsageError
-from seismo.report.coverage.story import View, missing_text, total_text
+from seismo.report.coverage.story import missing_text, total_text
 from seismo.report.coverage.text import write_end, write_line, write_problems, write_table
 from seismo.report.words import Signs
 
@@ -45,8 +46,8 @@ TYPICAL = report(
 )
 
 
-def table(made=TYPICAL, width=80, plain=False, **view):
-    return written(write_table, made, View(**view), width=width, signs=Signs(plain)).splitlines()
+def table(made=TYPICAL, width=80, plain=False, rows=None, **settings):
+    return written(write_table, made, Settings(**settings), rows, width=width, signs=Signs(plain)).splitlines()
 
 
 @pytest.mark.parametrize("width", [72, 80, 100, 120, 200])

@@ -18,7 +18,6 @@ from seismo.coverage.settings import Settings
 from seismo.errors import FormatError
 from seismo.model import Builder
 from seismo.report.coverage.page import write_by_settings
-from seismo.report.coverage.story import View
 from seismo.report.coverage.text import write_table
 
 HOSTILE = '</code></script><script>alert(1)</script><img src=x onerror="alert(2)">\'&lt;\x1b[31m\u202e'
@@ -200,8 +199,8 @@ def test_an_address_names_a_line_of_a_file(show, report, browser, tmp_path):
 @pytest.mark.parametrize("precision", [0, 2])
 def test_the_table_has_the_report_to_the_letter(show, report, precision):
     """Every number and all missing lines are those that `seismo report` prints."""
-    view = View(show_missing=True, precision=precision)
-    _, *lines = written(write_table, report, view, width=240).splitlines()
+    settings = Settings(show_missing=True, precision=precision)
+    _, *lines = written(write_table, report, settings, width=240).splitlines()
     printed = {}
     for line in lines:
         name, statements, missing, branches, partial, rest = re.split(r"\s{2,}", line, maxsplit=5)

@@ -174,7 +174,7 @@ class Covered(CellResult):
 
     def write(self, paper: Paper) -> None:
         """Write the cell's lines with marks, and a table of other files."""
-        from seismo.report.coverage.story import View
+        from seismo.coverage.settings import Settings
         from seismo.report.coverage.text import write_problems, write_table
 
         report = self.session.analysis()
@@ -184,7 +184,7 @@ class Covered(CellResult):
             report.files.remove(cell)
         if report.files:
             paper.line()
-            write_table(paper, report, View(rows=self.limit))
+            write_table(paper, report, Settings(), self.limit)
         write_problems(paper, report)
 
     def _write_cell(self, paper: Paper, cell: FileCoverage) -> None:

@@ -141,10 +141,11 @@ def write(result: Result, reports: Sequence[Wanted], paper: Paper) -> None:
 
 
 def _table(paper: Paper, result: Result, report: Wanted) -> None:
-    from seismo.report.coverage.story import View
     from seismo.report.coverage.text import write_table
 
-    view = View.of(result.settings)
-    view.show_missing |= report.kind == "term-missing"
-    view.skip_covered |= report.destination == "skip-covered"
-    write_table(paper, result.report, view)
+    settings = result.settings
+    settings = settings.replace(
+        show_missing=settings.show_missing or report.kind == "term-missing",
+        skip_covered=settings.skip_covered or report.destination == "skip-covered",
+    )
+    write_table(paper, result.report, settings)

@@ -53,15 +53,12 @@ class Coverage(Kind):
 
     def report(self, paper: Paper, recording: Recording, options: Options) -> int:
         from seismo.report.coverage.options import write
-        from seismo.report.coverage.story import View
         from seismo.report.coverage.text import write_problems, write_table
 
         if self.settings is None:
             return write(paper, recording, options)
         report, settings = self.analysis(recording)
-        view = View.of(settings)
-        view.sort, view.rows = options.sort or view.sort, options.limit
-        write_table(paper, report, view)
+        write_table(paper, report, settings.replace(sort=options.sort or settings.sort), options.limit)
         write_problems(paper, report)
         return 0
 

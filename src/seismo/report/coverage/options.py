@@ -102,7 +102,6 @@ def write(paper: Paper, recording: Recording, options: Options) -> int:
     """Write the report. Return 1 if a check fails, else 0."""
     from seismo.coverage.analysis import analyze
     from seismo.report.coverage.conditions import write_conditions
-    from seismo.report.coverage.story import View
     from seismo.report.coverage.text import write_line, write_report
 
     settings = _checked(recording, options)
@@ -115,9 +114,7 @@ def write(paper: Paper, recording: Recording, options: Options) -> int:
     if options.conditions:
         write_conditions(paper, report, options.all)
     else:
-        view = View.of(settings)
-        view.minor = options.all
-        write_report(paper, recording, report, settings, view)
+        write_report(paper, recording, report, settings, options.all)
     return _verdict(paper, report, settings)
 
 

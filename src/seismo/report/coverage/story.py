@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from seismo.coverage.percentages import Percentages, ranges
@@ -32,24 +31,6 @@ COLUMNS = {"statements": "statements", "missing": "missing", "branches": "branch
 SHORT = {"statements": "Stmts", "missing": "Miss", "branches": "Branch", "partial": "Partial", "covered": "Cover"}
 # The values of --sort, and the number that each sorts by.
 ORDERS = {"name": "", **{head: name for name, head in COLUMNS.items()}, "percent": "percent"}
-
-
-@dataclass
-class View:
-    """The choice of what to show of a report of coverage."""
-
-    show_missing: bool = False  # the missing lines in full
-    skip_covered: bool = False
-    skip_empty: bool = False
-    sort: str = ""  # one of ORDERS, with "-" before it to reverse it
-    precision: int = 0
-    rows: int | None = None  # most files; those with the most to do are kept
-    minor: bool = False  # also problems of generated code
-
-    @classmethod
-    def of(cls, settings: Settings) -> View:
-        """Return the view that the settings describe."""
-        return cls(settings.show_missing, settings.skip_covered, settings.skip_empty, settings.sort, settings.precision)
 
 
 def total_text(totals: Percentages, precision: int = 0) -> str:
@@ -157,17 +138,17 @@ def _files(report: CoverageReport, most: int, precision: int) -> Section:
     return section
 
 
-def chosen(files: Sequence[FileCoverage], view: View) -> list[FileCoverage]:
-    """Return the files to show, in the order of the view. Raises UsageError for an unknown order."""
+def chosen(files: Sequence[FileCoverage], settings: Settings) -> list[FileCoverage]:
+    """Return the files to show, in the order of the settings. Raises UsageError for an unknown order."""
     shown = [
         file
         for file in files
-        if not (view.skip_covered and file.numbers.statements and file.numbers.percent == 100)
-        and not (view.skip_empty and not file.numbers.statements)
+        if not (settings.skip_covered and file.numbers.statements and file.numbers.percent == 100)
+        and not (settings.skip_empty and not file.numbers.statements)
     ]
-    turned, name = view.sort.startswith("-"), view.sort.lstrip("-") or "name"
+    turned, name = settings.sort.startswith("-"), settings.sort.lstrip("-") or "name"
     if name not in ORDERS:
-        raise UsageError(f"--sort cannot be {view.sort!a}", hint=f"use one of {', '.join(ORDERS)}, or -NAME")
+        raise UsageError(f"--sort cannot be {settings.sort!a}", hint=f"use one of {', '.join(ORDERS)}, or -NAME")
     number = ORDERS[name]
     if number:
         shown.sort(key=lambda file: getattr(file.numbers, number), reverse=turned)  # stable: then by name

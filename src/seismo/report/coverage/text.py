@@ -15,7 +15,6 @@ from seismo.errors import UsageError
 from seismo.escape import printable
 from seismo.report.coverage.story import (
     SHORT,
-    View,
     chosen,
     files_section,
     most_to_do,
@@ -47,13 +46,13 @@ LEAST_NAME = 16
 # ---- The whole report, and the few lines at the end of a program. ----
 
 
-def write_report(paper: Paper, recording: Recording, report: CoverageReport, settings: Settings, view: View) -> None:
-    """Write the first line, the table, the problems and the notes."""
+def write_report(paper: Paper, recording: Recording, report: CoverageReport, settings: Settings, minor: bool) -> None:
+    """Write the first line, the table, the problems and the notes. minor: as in write_problems()."""
     write_opening(paper, recording, time_taken(recording, paper.signs).partition(":")[0])
     paper.line()
     paper.flush()
-    write_table(paper, report, view)
-    write_problems(paper, report, minor=view.minor)
+    write_table(paper, report, settings)
+    write_problems(paper, report, minor=minor)
     write_notes(paper, story_facts(recording, settings, paper.signs))
 
 
@@ -69,13 +68,11 @@ def write_end(
     import shutil
 
     paper = (ColourPaper if coloured else Paper)(stream, min(120, shutil.get_terminal_size((80, 24)).columns))
-    view = View.of(settings)
-    view.rows = ROWS_AT_END
     totals = report.totals
-    what = total_text(totals, view.precision) if report.files else nothing_text(report)
+    what = total_text(totals, settings.precision) if report.files else nothing_text(report)
     paper.line((f"seismo: {what}", "strong"))
     if report.files:
-        write_table(paper, report, view)
+        write_table(paper, report, settings, ROWS_AT_END)
     for note in settings.notes:
         _write_wrapped(paper, f"note: {printable(note)}")
     write_problems(paper, report, 4)
@@ -122,23 +119,26 @@ def _write_wrapped(paper: Paper, sentence: str, style: str = "") -> None:
 # ---- The table. ----
 
 
-def write_table(paper: Paper, report: CoverageReport, view: View) -> None:
-    """Write the table of files and their total, or a sentence if there are no files."""
-    shown = chosen(report.files, view)
+def write_table(paper: Paper, report: CoverageReport, settings: Settings, rows: int | None = None) -> None:
+    """Write the table of files and their total, or a sentence if there are no files.
+
+    rows: the most files, those with the most to do, or None for all.
+    """
+    shown = chosen(report.files, settings)
     if not report.files:  # a total of 100 % would be true but misleading
         paper.line((f"no file to report: {nothing_text(report)}", "warning"))
         return
-    kept = shown if view.rows is None else most_to_do(shown, view.rows)
-    section = files_section(report, kept, view.precision)
+    kept = shown if rows is None else most_to_do(shown, rows)
+    section = files_section(report, kept, settings.precision)
     folder = common_folder(kept)
     if folder:
         paper.line("below ", (printable(folder), "strong"))
-    _Layout(paper, section, view.show_missing, len(folder)).write(section, report.totals)
+    _Layout(paper, section, settings.show_missing, len(folder)).write(section, report.totals)
     if not shown:
         paper.line(("no file to show", "quiet"))
     skipped = len(report.files) - len(shown)
     if skipped:
-        why = [words for words, on in (("covered", view.skip_covered), ("empty", view.skip_empty)) if on]
+        why = [words for words, on in (("covered", settings.skip_covered), ("empty", settings.skip_empty)) if on]
         are = "is" if skipped == 1 else "are"
         paper.line((f"{number_of(skipped, ' or '.join(why) + ' file')} {are} not shown, but counted", "quiet"))
     if len(kept) < len(shown):
