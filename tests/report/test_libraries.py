@@ -9,7 +9,6 @@ from page_data import data_of
 from seismo.model import Builder
 from seismo.report.libraries import INSTALLED, STANDARD, libraries, library_of
 from seismo.report.lines.page import page
-from seismo.report.lines.story import LinesView
 from seismo.report.lines.text import write_report
 from seismo.report.options import Options
 
@@ -87,7 +86,7 @@ def recording(settings=None):
 
 def test_libraries_are_left_out_and_named():
     for libraries_too in (False, True):
-        shown = written(write_report, recording(), LinesView(libraries=libraries_too, order=""))
+        shown = written(write_report, recording(), Options(libraries=libraries_too))
         assert ("Lines by own time" in shown) == libraries_too
         assert ("Lines by own and inner time" in shown) == (not libraries_too)
         assert "app.py:4" in shown

@@ -17,7 +17,6 @@ from seismo.report.calls.tree import Limits
 from seismo.report.facts import header
 from seismo.report.lines import text as lines_report
 from seismo.report.lines.page import page as lines_page
-from seismo.report.lines.story import LinesView
 from seismo.report.options import Options
 from seismo.report.waiting import reasons
 from seismo.report.words import Signs, cells
@@ -199,13 +198,13 @@ def test_the_summaries():
 
 
 def test_lines():
-    lines = written(lines_report.write_report, timed_lines(), LinesView(times="cpu")).splitlines()
+    lines = written(lines_report.write_report, timed_lines(), Options(time="cpu")).splitlines()
     assert [row[:4] for row in table(lines, "Lines by")[1:3]] == [
         ["80.0 ms", "80.0 %", "16.0 ms", "5"],
         ["20.0 ms", "20.0 %", "1.90 s", "lock"],
     ]
     assert any(line.split()[:2] == ["waiting", "1.90"] for line in lines)
-    assert max(map(cells, written(lines_report.write_report, timed_lines(), LinesView(), width=72).splitlines())) <= 72
+    assert max(map(cells, written(lines_report.write_report, timed_lines(), Options(), width=72).splitlines())) <= 72
     head, columns = data_of(lines_page(timed_lines(), Options()))
     assert set(head["there"]) == {"cpu", "wall", "wait"}
     assert 1_900 * MS in [round(wait) for wait in columns["l.wait"]]

@@ -7,10 +7,9 @@ import pytest
 from on_paper import summed_up, written
 
 from seismo.model import Builder
-from seismo.report.lines.story import LinesView
 from seismo.report.lines.text import write_report
 from seismo.report.lines.timed_source import timed_program
-from seismo.report.shown_functions import Modules
+from seismo.report.options import Options
 from seismo.report.sources import read_source
 
 MS = 1_000_000
@@ -47,8 +46,8 @@ def recording(path, *, content=SOURCE, more=""):
     return built
 
 
-def shown(what, width=100, **view):
-    return written(write_report, what, LinesView(**view), width=width)
+def shown(what, width=100, **options):
+    return written(write_report, what, Options(**options), width=width)
 
 
 @pytest.fixture
@@ -71,7 +70,7 @@ def test_hottest_lines_first(path):
 
 
 def test_source_with_times_beside_it(path):
-    text = shown(recording(path), share=0.0)
+    text = shown(recording(path), min=0)
     part = text.split("app:f  ")[1].split("app:g")[0]
     lines = part.splitlines()
     assert any(line.endswith("3  def f(n):") for line in lines)
@@ -84,12 +83,12 @@ def test_source_with_times_beside_it(path):
 
 def test_order_limit_and_choice(path):
     what = recording(path)
-    assert "Lines by hits" in shown(what, order="hits")
+    assert "Lines by hits" in shown(what, sort="hits")
     assert "1 more line" in shown(what, limit=4)
-    text = shown(what, modules=Modules(("made",)))
+    text = shown(what, module=("made",))
     assert "app.py" not in text.split("Lines by")[1]
-    assert "none" in shown(what, modules=Modules(("other",)))
-    narrow = shown(what, width=72, share=0.0)
+    assert "none" in shown(what, module=("other",))
+    narrow = shown(what, width=72, min=0)
     assert max(map(len, narrow.splitlines())) <= 110
 
 
@@ -126,7 +125,6 @@ def test_a_line_that_no_file_has_is_elsewhere(path):
         what.line(function, number, hits=1, own_ns=MS)
     program = timed_program(what.build())
     assert [line.line for line in program.lines] == [1]
-    assert program.elsewhere_ns == MS
 
 
 def test_a_source_in_a_zip_archive(tmp_path):
@@ -142,7 +140,6 @@ def test_a_source_in_a_zip_archive(tmp_path):
 
 def test_time_elsewhere_is_no_lines(path):
     program = timed_program(recording(path))
-    assert program.elsewhere_ns == pytest.approx(30 * MS)
     assert program.whole_ns == pytest.approx(70 * MS)
     assert [file.name for file in program.files] == [str(path), "<string>"]
     (f, _) = program.files[0].functions

@@ -13,15 +13,15 @@ from seismo.model.objects.groups import Lifetimes
 from seismo.report.objects.changes import write_changes
 from seismo.report.objects.facts import Timeline
 from seismo.report.objects.group_descriptions import each, median, one_digit, rough_duration
-from seismo.report.objects.story import ObjectsView
 from seismo.report.objects.text import write_report
+from seismo.report.options import Options
 from seismo.report.words import Signs, cells, line_and_type, size, sparkline
 
 HOSTILE = "</script><script>alert(1)</script>\x1b[31m\n\u202e"
 
 
-def told(recording, width=100, signs=None, **view):
-    return written(write_report, recording, ObjectsView(**view), width=width, signs=signs).splitlines()
+def told(recording, width=100, signs=None, **options):
+    return written(write_report, recording, Options(**options), width=width, signs=signs).splitlines()
 
 
 TITLES = ("Alive", "Born in", "Types", "Lines", "Call paths", "Made and", "Cycles", "short  ", "life  ", "/")
@@ -138,7 +138,7 @@ def test_call_paths_and_own_time_beside(with_paths):
     assert re.search(r"600,000 +53\.9 % +49\.2 % .*app\.py:14  app\.Token", thrown[1])
     alive = section(lines, "Alive at the end")
     assert any("held by (100 of them asked)" in line for line in alive)
-    path = section(told(with_paths, by="path", types=("Token",)), "Call paths by births (types Token)")
+    path = section(told(with_paths, by="path", type=("Token",)), "Call paths by births (types Token)")
     assert path[2].strip() == "app:<module> → app:handle → app:handle.<locals>.<listcomp>"
 
 
@@ -178,7 +178,7 @@ def test_the_programs_own_lines_come_before_libraries():
     assert [line.split()[0] for line in lines[1::2]] == ["100", "besides,"]
     assert lines[-1] == f"  {besides} (--libraries)"
     assert "900 by lines of" in section(told(recording), "Alive at the end")[-1]
-    for more in ({"libraries": True}, {"everything": True}, {"types": ("str",)}):
+    for more in ({"libraries": True}, {"all": True}, {"type": ("str",)}):
         assert len(section(told(recording, **more), "Lines by births")) == 7
         assert any(" importlib._bootstrap_external:2  str" in line for line in told(recording, **more))
     summary = summed_up(recording)
@@ -260,12 +260,12 @@ def test_cycles_and_their_lines(leaking):
 
 
 def test_one_table_sorted_and_cut(leaking):
-    lines = told(leaking, by="type", order="live", limit=2)
+    lines = told(leaking, by="type", sort="live", limit=2)
     table = section(lines, "Types by objects alive at the end")
     assert [row.split()[-1] for row in table[1:3]] == ["app.Session", "list"]
     assert table[3] == "  … 5 more types (--limit N, --all)"
     assert not any(line.startswith("Lines") for line in lines)
-    only = section(told(leaking, by="line", types=("app.*",)), "Lines by births")
+    only = section(told(leaking, by="line", type=("app.*",)), "Lines by births")
     assert not any(row.endswith((" str", " list", "dict")) for row in only)
 
 

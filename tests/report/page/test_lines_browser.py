@@ -10,7 +10,6 @@ from on_paper import written
 from seismo.model import Builder
 from seismo.report import tables
 from seismo.report.lines import KIND, text
-from seismo.report.lines.story import LinesView
 from seismo.report.options import Options
 
 pytestmark = pytest.mark.browser
@@ -190,8 +189,7 @@ def test_the_page_has_the_report_to_the_letter(show, tmp_path, times, monkeypatc
 
     monkeypatch.setattr(tables, "Grid", Kept)
     monkeypatch.setattr(text, "Grid", Kept)
-    view = LinesView(limit=None, files=None, share=0.0, times=times)
-    written(text.write_report, recording, view, width=240)
+    written(text.write_report, recording, Options(all=True, sort="own", time=times), width=240)
     (line_heads, lines), (_, functions), *sources = printed
     shown = show(recording, times=times, size=(2_400, 9_000))
 

@@ -10,8 +10,8 @@ from on_paper import written
 from seismo.model import Builder
 from seismo.report.objects import KIND
 from seismo.report.objects.columns import ALIVE, BY_LINE, BY_TYPE, CHURN, COLUMNS, CYCLES
-from seismo.report.objects.story import ObjectsView
 from seismo.report.objects.text import write_report
+from seismo.report.options import Options
 
 pytestmark = pytest.mark.browser
 HOSTILE = '</script><script>alert(1)</script><img src=x onerror="alert(2)">\'&lt;\x1b[31m\u202e'
@@ -60,10 +60,8 @@ def test_objects_have_a_page(show, tmp_path):
     assert "handle" in shown.page.locator("#paths .below").first.inner_text()
 
 
-def printed(recording, **view):
-    return written(
-        write_report, recording, ObjectsView(everything=True, libraries=True, **view), width=240
-    ).splitlines()
+def printed(recording, **options):
+    return written(write_report, recording, Options(all=True, libraries=True, **options), width=240).splitlines()
 
 
 def is_printed(lines, cells, name):

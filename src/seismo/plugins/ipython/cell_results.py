@@ -149,9 +149,9 @@ class Timed(CellResult):
 
     def write(self, paper: Paper) -> None:
         """Write the sources with their times."""
-        from seismo.report.lines.story import LinesView
         from seismo.report.lines.text import write_sources
         from seismo.report.lines.timed_source import timed_program
+        from seismo.report.options import Options
 
         recording = self.timed(paper)
         if recording is None:
@@ -160,7 +160,7 @@ class Timed(CellResult):
         if not program.lines:
             paper.line("none of these lines ran")
             return
-        write_sources(paper, program, LinesView(limit=self.limit, files=None, share=0.0, times=self.time))
+        write_sources(paper, program, Options(all=True))
 
 
 class Covered(CellResult):
@@ -221,12 +221,13 @@ class Counted(CellResult):
     def write(self, paper: Paper) -> None:
         """Write the types, then the lines."""
         from seismo.report.objects.group_descriptions import ObjectWords
-        from seismo.report.objects.story import ObjectsView
         from seismo.report.objects.text import write_tables
+        from seismo.report.options import Options
 
         words = ObjectWords(self.recording, paper.signs)
         for by in ("type", "line") if len(self.recording.objects) else ("type",):
-            write_tables(paper, words, ObjectsView(by, self.order, self.limit, types=self.options.get("--type", ())))
+            types = self.options.get("--type", ())
+            write_tables(paper, words, Options(by=by, sort=self.order, limit=self.limit, type=types))
 
 
 RESULTS: dict[str, type[CellResult]] = {"profile": Profiled, "lines": Timed, "cover": Covered, "objects": Counted}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from seismo import recording_kinds
 from seismo.report.kind import Kind
-from seismo.report.waiting import ELAPSED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,22 +24,11 @@ class Lines(Kind):
     also = ("limit", "min", "module", "exclude_module", "where", "only", "libraries")
 
     def report(self, paper: Paper, recording: Recording, options: Options) -> int:
-        from seismo.report.facts import filter_words
-        from seismo.report.lines.story import LinesView
-        from seismo.report.lines.text import write_report
-        from seismo.report.shown_functions import chosen_modules
+        from dataclasses import replace
 
-        modules = chosen_modules(options)
-        view = LinesView(
-            order=self.order(options.sort or "", "--sort"),
-            limit=None if options.all and not options.limit else options.limit or 20,
-            files=None if options.all else 5,
-            share=options.min / 100 if options.min is not None else 0.0 if options.all else 0.02,
-            libraries=options.libraries or options.all or bool(modules) or bool(filter_words(recording)),
-            modules=modules,
-            times=options.time or ELAPSED,
-        )
-        write_report(paper, recording, view)
+        from seismo.report.lines.text import write_report
+
+        write_report(paper, recording, replace(options, sort=self.order(options.sort or "", "--sort")))
         return 0
 
     def changes(self, paper: Paper | None, sides: Sides, files: tuple[list[str], list[str]], limit: int | None) -> str:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from seismo.report import words as text
 from seismo.report.gutter import Note, as_story, joined, noted
 from seismo.report.lines.columns import COLUMNS, LineCells, of_times
-from seismo.report.lines.story import LinesView, called, heading, line_data, shown_program
-from seismo.report.shown_functions import chosen_modules
+from seismo.report.lines.story import called, heading, line_data, shown_program
 from seismo.report.sources import Sources
-from seismo.report.waiting import ELAPSED
 
 if TYPE_CHECKING:
     from seismo.model import Recording
@@ -25,18 +24,14 @@ _DETAILS = ("inner", "each", "awaiting")
 
 def gutter(recording: Recording, file: str, options: Options) -> Story:
     """Return a note for each line. file: the path of the recording."""
-    modules = chosen_modules(options)
-    view = LinesView(order="own", modules=modules, times=options.time or ELAPSED)
-    program, view, _ = shown_program(recording, view, _SIGNS)
+    program, options, _ = shown_program(recording, replace(options, sort="own", libraries=True), _SIGNS)
     hottest = max((text.rank(line.own_ns, line.own_error_ns) for line in program.lines), default=0.0)
-    notes = [
-        (program.functions[line.function].file, _note(line, program, hottest, view.times)) for line in program.lines
-    ]
-    words = "; ".join(heading(program, view, _SIGNS)).lower()
+    notes = [(program.functions[line.function].file, _note(line, program, hottest)) for line in program.lines]
+    words = "; ".join(heading(program, options, _SIGNS)).lower()
     return as_story(recording, file, "lines", words, noted(notes, Sources(recording)))
 
 
-def _note(line: LineRow, program: TimedProgram, hottest: float, times: str) -> Note:
+def _note(line: LineRow, program: TimedProgram, hottest: float) -> Note:
     function = program.functions[line.function]
     data = {"function": called(function), **line_data(line, program)}
     data["share"] = data.pop("own_share")
@@ -46,10 +41,10 @@ def _note(line: LineRow, program: TimedProgram, hottest: float, times: str) -> N
     details = [
         ("function", text.function_name(text.PYTHON, function.module, function.qualname)),
         ("hits", shown["hits"]),
-        (of_times(times)["own"].head.strip(), f"{own}, {shown['share']}" if own else ""),
+        (of_times(program.times)["own"].head.strip(), f"{own}, {shown['share']}" if own else ""),
         *((COLUMNS[name].head.strip(), shown[name].strip()) for name in _DETAILS),
     ]
-    if times != "wait" and line.wait_ns:
+    if program.times != "wait" and line.wait_ns:
         details.append(("waiting", text.duration(line.wait_ns, _SIGNS)))
     heat = text.rank(line.own_ns, line.own_error_ns) / hottest if hottest > 0 else 0.0
     words = joined(own, shown["share"] if own else "", text.number_of(line.hits, "hit"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from seismo.escape import printable
@@ -11,7 +11,7 @@ from seismo.report.facts import command_line, cpu_ns, filter_words, header, loss
 from seismo.report.libraries import library_words
 from seismo.report.lines.columns import MEANINGS, NARROW, OF_FUNCTIONS, OF_LINES, LineCells, hottest, of_times
 from seismo.report.lines.timed_source import TimedFunction, TimedProgram, timed_program
-from seismo.report.shown_functions import Modules, chosen_modules
+from seismo.report.shown_functions import chosen_modules
 from seismo.report.story import (
     Name,
     Row,
@@ -51,61 +51,41 @@ ORDERS: dict[str, tuple[Callable[[LineRow], float], str]] = {
 }
 
 
-@dataclass
-class LinesView:
-    """The choice of what to show of a recording of line times.
-
-    limit: lines and functions of a table, or None for all. files: files with sources, or None for all. share: least
-    share of all own time for a function's source. libraries: include the standard library and installed packages.
-    order: one of ORDERS, or "" for own time, or own and inner time if most of it is in hidden libraries.
-    """
-
-    order: str = "own"
-    limit: int | None = 20
-    files: int | None = 5
-    share: float = 0.02
-    libraries: bool = True
-    modules: Modules = field(default_factory=Modules)
-    times: str = ELAPSED  # a value of --time
-
-
 def story(recording: Recording, file: str, most: int, options: Options) -> Story:
     """Return the story. file: the recording's name in commands. most: rows of a section."""
-    modules = chosen_modules(options)
-    view = LinesView(
-        order="",
-        limit=most,
-        libraries=bool(options.libraries or modules or filter_words(recording)),
-        modules=modules,
-        times=options.time or ELAPSED,
-    )
-    program, view, hidden = shown_program(recording, view, _SIGNS)
-    sections = [facts_section(header(recording, _SIGNS)), *tables(program, view, hidden, _SIGNS), _problems(program)]
+    program, options, hidden = shown_program(recording, replace(options, limit=most), _SIGNS)
+    sections = [facts_section(header(recording, _SIGNS)), *tables(program, options, hidden, _SIGNS), _problems(program)]
     sections = [section for section in sections if section.rows or section.name == "lines"]
     sections += [marks_section(marks(MEANINGS, sections)), _steps(recording, file, program)]
     lost = bool(losses(recording, _SIGNS))
     return Story("lines", "Times of lines of", command_line(recording), file, totals(recording), sections, lost)
 
 
-def shown_program(recording: Recording, view: LinesView, signs: Signs) -> tuple[TimedProgram, LinesView, str]:
-    """Return the shown part of a recording; the view with its order chosen; and a remark on what is hidden."""
-    recording = recording.timed(view.times)
-    program = timed_program(recording, view.modules.left_out(recording.functions) if view.modules else ())
-    hidden = "" if view.libraries else library_words(program.library_times(), program.whole_ns, signs)
+def shown_program(recording: Recording, options: Options, signs: Signs) -> tuple[TimedProgram, Options, str]:
+    """Return the shown part of a recording; the options with their order chosen; and a remark on what is hidden.
+
+    The order is one of ORDERS. If none is given, it is own time, or own and inner time if most is in hidden libraries.
+    """
+    recording = recording.timed(options.time or ELAPSED)
+    modules = chosen_modules(options)
+    program = timed_program(recording, modules.left_out(recording.functions))
+    everything = options.libraries or options.all or modules or filter_words(recording)
+    hidden = "" if everything else library_words(program.library_times(), program.whole_ns, signs)
     if hidden:
         program = program.own_files()
-    if not view.order:  # in a program that mostly calls libraries, the calls matter most
+    if not options.sort:  # in a program that mostly calls libraries, the calls matter most
         own_ns = sum(line.own_ns for line in program.lines)
-        view = replace(view, order="total" if own_ns < MOSTLY * program.whole_ns else "own")
-    return program, view, hidden
+        options = replace(options, sort="total" if own_ns < MOSTLY * program.whole_ns else "own")
+    return program, options, hidden
 
 
-def heading(program: TimedProgram, view: LinesView, signs: Signs) -> tuple[str, str]:
+def heading(program: TimedProgram, options: Options, signs: Signs) -> tuple[str, str]:
     """Return the title of the table of lines, and a remark on it."""
-    where = f"of {WORDS[view.times]}" if program.known and view.times != "wall" else "in lines"
+    where = f"of {WORDS[program.times]}" if program.known and program.times != "wall" else "in lines"
     whole = f"100 % is {text.duration(program.whole_ns, signs)} {where}"
-    by = ORDERS[view.order][1].replace("own time", "time waiting") if view.times == "wait" else ORDERS[view.order][1]
-    return f"Lines by {by}", printable("; ".join(part for part in (view.modules.words(), whole) if part))
+    by = ORDERS[options.sort or ""][1]
+    by = by.replace("own time", "time waiting") if program.times == "wait" else by
+    return f"Lines by {by}", printable("; ".join(filter(None, (chosen_modules(options).words(), whole))))
 
 
 def totals(recording: Recording) -> dict[str, Any]:
@@ -138,11 +118,12 @@ def line_data(line: LineRow, program: TimedProgram) -> dict[str, Any]:
     return {"hits": line.hits, **values, "own_share": share(line.own_ns, program.whole_ns)}
 
 
-def tables(program: TimedProgram, view: LinesView, hidden: str, signs: Signs, roomy: bool = True) -> Iterator[Section]:
+def tables(program: TimedProgram, options: Options, hidden: str, signs: Signs, roomy: bool = True) -> Iterator[Section]:
     """Yield the sections of a report: single lines of all files, then functions. hidden: a remark on the rest."""
     cells = LineCells(signs, program.whole_ns, program.notable_ns, program.known, roomy)
-    yield _lines(program, view, hidden, cells)
-    yield _functions(program, view, cells)
+    limit = options.limit or (None if options.all else 20)
+    yield _lines(program, options, limit, hidden, cells)
+    yield _functions(program, limit, cells)
 
 
 def source_text(source: str) -> str:
@@ -150,19 +131,19 @@ def source_text(source: str) -> str:
     return printable(source.expandtabs(TAB).rstrip())
 
 
-def _lines(program: TimedProgram, view: LinesView, hidden: str, cells: LineCells) -> Section:
-    key = ORDERS[view.order][0]
-    known = [line for line in program.lines if key(line) > 0 or (line.hits and view.order in ("own", "total"))]
+def _lines(program: TimedProgram, options: Options, limit: int | None, hidden: str, cells: LineCells) -> Section:
+    key = ORDERS[options.sort or ""][0]
+    known = [line for line in program.lines if key(line) > 0 or (line.hits and options.sort in ("own", "total"))]
 
     def place_of(line: LineRow) -> tuple[float, int, str, int, str]:
         function = program.functions[line.function]
         return -key(line), -line.hits, function.file, line.line, function.qualname
 
     lines = sorted(known, key=place_of)
-    shown = lines[: view.limit]
+    shown = lines[:limit]
     notable = any(line.wait_ns >= program.notable_ns for line in shown)
     names = [name for name in OF_LINES if notable or name not in ("waiting", "why")]
-    headings, texts = made(of_times(view.times), names, cells, shown)
+    headings, texts = made(of_times(program.times), names, cells, shown)
     files = {one.id: of for of in program.files for one in of.all()}
     largest = key(shown[0]) if shown else 0.0
     rows = []
@@ -174,7 +155,7 @@ def _lines(program: TimedProgram, view: LinesView, hidden: str, cells: LineCells
         data |= {**line_data(line, program), "source": source}
         row = [*numbers, Name(where), Name(function.qualname), Name(source)]
         rows.append(Row(data, row, falling(0.95, place, key(line) / largest if largest > 0 else 0)))
-    title, remark = heading(program, view, cells.signs)
+    title, remark = heading(program, options, cells.signs)
     return Section(
         "lines",
         title,
@@ -198,10 +179,10 @@ def functions_by_own(program: TimedProgram) -> list[TimedFunction]:
     )
 
 
-def _functions(program: TimedProgram, view: LinesView, cells: LineCells) -> Section:
+def _functions(program: TimedProgram, limit: int | None, cells: LineCells) -> Section:
     functions = functions_by_own(program)
-    shown = functions[: view.limit]
-    headings, texts = made(of_times(view.times), OF_FUNCTIONS, cells, shown)
+    shown = functions[:limit]
+    headings, texts = made(of_times(program.times), OF_FUNCTIONS, cells, shown)
     paths = {one.id: file.path for file in program.files for one in file.all()}
     rows = []
     for place, (function, numbers) in enumerate(zip(shown, texts, strict=True)):
@@ -224,7 +205,7 @@ def _functions(program: TimedProgram, view: LinesView, cells: LineCells) -> Sect
         rows.append(Row(data, [*numbers, *names], weight))
     return Section(
         "functions",
-        "Functions by time waiting" if view.times == "wait" else "Functions by own time",
+        "Functions by time waiting" if program.times == "wait" else "Functions by own time",
         rows,
         headings=[*headings, "function", "where"],
         numbers=len(headings),

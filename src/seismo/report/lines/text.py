@@ -8,7 +8,7 @@ from seismo.escape import printable
 from seismo.report import words as text
 from seismo.report.facts import header, time_taken, write_notes, write_opening
 from seismo.report.lines.columns import HEAT, MEANINGS, NARROW, OF_SOURCES, LineCells, of_times
-from seismo.report.lines.story import LinesView, shown_program, source_text, tables
+from seismo.report.lines.story import shown_program, source_text, tables
 from seismo.report.paper import ROOMY, Paper, Span
 from seismo.report.story import Row, marks
 from seismo.report.tables import Grid, made, write_marks, write_table
@@ -17,21 +17,24 @@ if TYPE_CHECKING:
     from seismo.model import Recording
     from seismo.model.table import LineRow
     from seismo.report.lines.timed_source import TimedFile, TimedFunction, TimedProgram
+    from seismo.report.options import Options
     from seismo.report.words import Signs
 
+MOST_FILES = 5  # with their sources, unless all are wanted
+LEAST_PERCENT = 2  # share of all own time for a function's source by default
 HOT = 0.5  # share of the hottest line's own time; shown in red
 
 
-def write_report(paper: Paper, recording: Recording, view: LinesView) -> None:
+def write_report(paper: Paper, recording: Recording, options: Options) -> None:
     """Write the report."""
     write_opening(paper, recording, time_taken(recording, paper.signs))
     paper.flush()
-    program, view, hidden = shown_program(recording, view, paper.signs)
-    shown = list(tables(program, view, hidden, paper.signs, paper.width >= ROOMY))
+    program, options, hidden = shown_program(recording, options, paper.signs)
+    shown = list(tables(program, options, hidden, paper.signs, paper.width >= ROOMY))
     for section in shown:
         if section.rows or section.name == "lines":
             write_table(paper, section, lambda row, room: _about(row, room, paper.signs))
-    write_sources(paper, program, view)
+    write_sources(paper, program, options)
     found = marks(MEANINGS, shown)
     small = any(function.small for file in program.files for function in file.functions)
     write_marks(paper, [*found, (paper.signs.hot, "a lambda or comprehension of the line above")] if small else found)
@@ -53,14 +56,15 @@ def _about(row: Row, room: int, signs: Signs) -> list[Span]:
 # ---- Sources. ----
 
 
-def write_sources(paper: Paper, program: TimedProgram, view: LinesView) -> None:
+def write_sources(paper: Paper, program: TimedProgram, options: Options) -> None:
     """Write the sources of the relevant functions, file by file, with the times beside the lines."""
     hottest = max((line.own_ns for line in program.lines), default=0.0)
     cells = LineCells(paper.signs, program.whole_ns, program.notable_ns, program.known, paper.width >= ROOMY)
-    files = program.files if view.files is None else program.files[: view.files]
+    files = program.files[: None if options.all else MOST_FILES]
+    share = (options.min if options.min is not None else 0 if options.all else LEAST_PERCENT) / 100
     hidden = sum(len(file.functions) for file in program.files[len(files) :])
     for file in files:
-        least = view.share * program.whole_ns
+        least = share * program.whole_ns
         functions = [
             one
             for one in file.functions
@@ -70,8 +74,8 @@ def write_sources(paper: Paper, program: TimedProgram, view: LinesView) -> None:
         if not functions:
             continue
         paper.line()
-        share = text.percent(file.own_ns, program.whole_ns)
-        paper.line((printable(file.path or file.name), "title"), (f"  {share} of the time", "quiet"))
+        percent = text.percent(file.own_ns, program.whole_ns)
+        paper.line((printable(file.path or file.name), "title"), (f"  {percent} of the time", "quiet"))
         if file.source.problem:
             paper.line((f"  {printable(file.source.problem)}", "warning"))
         for function in functions:

@@ -95,7 +95,7 @@ class TimedFile:
 
 @dataclass
 class TimedProgram:
-    """All files, functions (by id) and lines of a recording. elsewhere_ns: time outside of lines. whole_ns: in lines.
+    """All files, functions (by id) and lines of a recording. whole_ns: the own time of all lines.
 
     times: a value of --time. known: the kinds of waiting that were distinguished. instructions: offset, text and hits
     of each, by function and line.
@@ -108,7 +108,6 @@ class TimedProgram:
     lines: list[LineRow] = field(default_factory=list)
     instructions: dict[tuple[int, int], list[tuple[int, str, int]]] = field(default_factory=dict)
     whole_ns: float = 0.0
-    elsewhere_ns: float = 0.0
 
     @property
     def notable_ns(self) -> float:
@@ -140,7 +139,6 @@ def timed_program(recording: Recording, left_out: Container[int] = ()) -> TimedP
     kinds, modules, names, files, first = (table[name] for name in ("kind", "module", "qualname", "file", "line"))
     for row in recording.lines:
         if kinds[row.function] != PYTHON or row.line < 1:  # an empty module's only line is 0
-            program.elsewhere_ns += row.own_ns
             continue
         program.whole_ns += row.own_ns
         if row.function in left_out:

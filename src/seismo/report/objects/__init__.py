@@ -40,10 +40,14 @@ class Objects(Kind):
         return self
 
     def report(self, paper: Paper, recording: Recording, options: Options) -> int:
-        from seismo.report.objects.options import view
+        from dataclasses import replace
+
+        from seismo.report.objects.options import check_data
         from seismo.report.objects.text import write_report
 
-        write_report(paper, recording, view(options, self.order(options.sort or "", "--sort"), recording))
+        order = self.order(options.sort or "", "--sort")
+        check_data(options, recording)
+        write_report(paper, recording, replace(options, sort=order))
         return 0
 
 

@@ -1,4 +1,4 @@
-"""The options of `seismo report` for objects, and the views that they select."""
+"""The options of `seismo report` for objects."""
 
 from __future__ import annotations
 
@@ -9,10 +9,8 @@ from seismo.report.options import Options, declarer
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
-    from collections.abc import Sequence
 
     from seismo.model import Recording
-    from seismo.report.objects.story import ObjectsView
 
 
 TABLES = ("type", "line", "path", "all")
@@ -39,35 +37,21 @@ def check_page(options: Options) -> None:
         raise UsageError(f"--{given} does not apply to the HTML page", hint="sort and filter its tables in the page")
 
 
-def view(options: Options, order: str, recording: Recording) -> ObjectsView:
-    """Return the view that the options ask for. Raises UsageError for data that the recording lacks."""
-    from seismo.report.objects.story import ObjectsView
-
+def check_data(options: Options, recording: Recording) -> None:
+    """Raise UsageError if the options ask for data that the recording lacks."""
     if options.by in ("line", "path") and not len(recording.objects):
         hint = "to get the lines, record again without --types"
         raise UsageError("the recording has births and deaths by type only", f"--by {options.by}", hint)
     if options.by == "path" and not any(node >= 0 for node in recording.objects["node"]):
         hint = "to get them, record with seismo objects --paths"
         raise UsageError("the recording has no call paths", "--by path", hint)
-    if options.type:
-        _match(recording, options.type)
-    return ObjectsView(
-        by=options.by or "",
-        order=order,
-        limit=options.limit,
-        everything=options.all,
-        types=tuple(options.type),
-        libraries=options.libraries,
-    )
-
-
-def _match(recording: Recording, globs: Sequence[str]) -> None:
-    """Raise UsageError if a glob matches no type."""
+    if not options.type:
+        return
     from seismo.model.objects.groups import by_type
     from seismo.report.objects.story import chosen
 
     groups = by_type(recording)
-    for glob in globs:
+    for glob in options.type:
         if not chosen(groups, (glob,)):
             names = [group.type for group in groups[:6]]
             raise UsageError(

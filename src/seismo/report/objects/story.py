@@ -33,6 +33,7 @@ from seismo.report.objects.facts import by_type_only, peak
 from seismo.report.objects.group_descriptions import HARMLESS, ObjectWords, style, verdict_words
 from seismo.report.objects.holders import Held, Holder, Holders
 from seismo.report.objects.libraries import others_in_words
+from seismo.report.options import Options
 from seismo.report.story import (
     Name,
     Row,
@@ -53,7 +54,6 @@ if TYPE_CHECKING:
     from seismo.model import Recording
     from seismo.model.objects.groups import ObjectGroup
     from seismo.model.objects.leaks import Leak
-    from seismo.report.options import Options
     from seismo.report.tables import Columns
     from seismo.report.words import Signs
 
@@ -91,28 +91,6 @@ _TABLES = {
 }
 
 
-@dataclass
-class ObjectsView:
-    """The choice of what to show of a recording of objects.
-
-    by: one table only ("type", "line", "path", or "all" for type, line and path), or "" for short tables of the most
-    common questions. order: one of ORDERS, or "" for the table's default. limit: rows of a table, or None for the
-    table's default; all rows if everything. types: globs of the types to show, or () for all. libraries: include lines
-    of the standard library and of installed packages.
-    """
-
-    by: str = ""
-    order: str = ""
-    limit: int | None = None
-    everything: bool = False
-    types: Sequence[str] = ()
-    libraries: bool = False
-
-    def rows(self, table: str) -> int | None:
-        """Return the number of shown rows of a table, or None for all."""
-        return self.limit or (None if self.everything else _TABLES[table].rows)
-
-
 @dataclass(slots=True)
 class ObjectRow(Row):
     """A row about objects. held: their holders. path: the call path on which they were born."""
@@ -123,8 +101,8 @@ class ObjectRow(Row):
 
 def story(recording: Recording, file: str, most: int, options: Options) -> Story:
     """Return the story. file: the recording's name in commands. most: rows of a section."""
-    view = ObjectsView(limit=most, libraries=options.libraries or bool(filter_words(recording)))
-    tables = Tables(ObjectWords(recording, _SIGNS), view)
+    shown = Options(limit=most, libraries=options.libraries or bool(filter_words(recording)))
+    tables = Tables(ObjectWords(recording, _SIGNS), shown)
     sections = [facts_section(header(recording, _SIGNS)), *tables.all()]
     sections += [marks_section(marks(MEANINGS, sections)), _steps(recording, file, sections)]
     lost = bool(losses(recording, _SIGNS))
@@ -180,16 +158,16 @@ def _is_called(name: str, glob: str) -> bool:
 
 
 class Tables:
-    """The tables of a report, as sections of its story."""
+    """The tables of a report, as sections of its story. options: those of `seismo report`, with one of ORDERS."""
 
-    def __init__(self, words: ObjectWords, view: ObjectsView) -> None:
-        self._words, self._view = words, view
+    def __init__(self, words: ObjectWords, options: Options) -> None:
+        self._words, self._options = words, options
         self._cells = Cells(words)
         self._holders = Holders(words.recording)
 
     def all(self) -> Iterator[Section]:
         """Yield tables for the most common questions: live objects and holders, short-lived ones, and all objects."""
-        recording, types, order = self._words.recording, self._view.types, self._view.order or "born"
+        recording, types, order = self._words.recording, self._options.type, self._options.sort or "born"
         both = chosen(self._words.lines, types)
         if len(recording.object_spans):  # the survivors of calls come first
             yield self.leaks()
@@ -208,9 +186,9 @@ class Tables:
                 yield cycles
 
     def one(self) -> Section:
-        """Return the one table that the view asks for."""
-        recording, types, by = self._words.recording, self._view.types, self._view.by
-        order = self._view.order or "born"
+        """Return the one table that the options ask for."""
+        recording, types, by = self._words.recording, self._options.type, self._options.by or ""
+        order = self._options.sort or "born"
         remark = printable(f"types {', '.join(types)}") if types else ""
         if by == "type":
             return self._of_types("type", order, remark)
@@ -220,7 +198,7 @@ class Tables:
     def leaks(self) -> Section:
         """Return the objects that the calls left alive, the more alarming first."""
         found = judged.leaks(self._words.recording, self._words.lines)
-        wanted = {group.rows for group in chosen([leak.group for leak in found], self._view.types)}
+        wanted = {group.rows for group in chosen([leak.group for leak in found], self._options.type)}
         leaks = [leak for leak in found if leak.group.rows in wanted]
         none = "nothing: everything born in a call was dead at the end"
         return self._section("leaks", leaks, lambda leak: leak.alive, remark=self._whose_calls(), none=none)
@@ -228,7 +206,7 @@ class Tables:
     def born(self) -> Section:
         """Return what was born in the calls, by type and line."""
         words = self._words
-        groups = [group for group in chosen(words.lines, self._view.types) if group.span_born]
+        groups = [group for group in chosen(words.lines, self._options.type) if group.span_born]
         spans = judged.spans(words.recording)
         whole = [sum(getattr(one, name) for one in spans) for name in ("born", "died", "escaping", "alive")]
         total = [self._cells.each(whole[0], self._cells.calls), *(f"{one:,}" for one in whole)]
@@ -248,14 +226,14 @@ class Tables:
         return ", ".join(parts) + more + (f"; {running:,} had not ended" if running else "")
 
     def _of_types(self, name: str, order: str, remark: str = "") -> Section:
-        groups = ranked(chosen(grouped.by_type(self._words.recording), self._view.types), order)
+        groups = ranked(chosen(grouped.by_type(self._words.recording), self._options.type), order)
         return self._section(name, groups, ORDERS[order].key, remark=remark, by=f" by {ORDERS[order].words}")
 
     def _of_lines(self, name: str, groups: Sequence[ObjectGroup], order: str, remark: str = "") -> Section:
         """Return a table of the program's own lines with a remark on the others, or of all lines with --libraries."""
-        view, whose, key = self._view, self._words.libraries, ORDERS[order].key
+        options, whose, key = self._options, self._words.libraries, ORDERS[order].key
         more = {"remark": remark}
-        if not (view.libraries or view.everything or view.types):
+        if not (options.libraries or options.all or options.type):
             counted = text.size if "bytes" in order else "{:,.0f}".format
             more["besides"] = others_in_words(whose.others(groups, key), counted)
             groups = whose.own(groups)
@@ -269,9 +247,10 @@ class Tables:
     ) -> Section:
         """Return the shown rows of a table. found: groups or leaks. key: the number that ranks them."""
         table, held_by, of_types = _TABLES[name], name in ("alive", "leaks"), name in ("type", "types")
-        shown = found[: self._view.rows(name)]
+        options = self._options
+        shown = found[: options.limit or (None if options.all else table.rows)]
         largest = max(map(key, shown), default=0)
-        if table.leads and not (self._view.limit or self._view.everything):
+        if table.leads and not (options.limit or options.all):
             shown = [one for one in shown if key(one) >= FEW * largest]
         headings, texts = made(table.columns, table.names, self._cells, shown)
         rows: list[Row] = []

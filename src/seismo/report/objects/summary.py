@@ -24,11 +24,12 @@ CHAIN = 12  # columns of indentation of holders
 def lines(recording: Recording, signs: Signs, width: int) -> list[Styled]:
     """Return the summary without the losses, with which it has at most some 20 lines."""
     from seismo.report.objects.group_descriptions import ObjectWords
-    from seismo.report.objects.story import ObjectsView, Tables
+    from seismo.report.objects.story import Tables
+    from seismo.report.options import Options
 
     found = indented(_totals(recording, signs), width, "strong", by=2)
     rows = ROWS if len(recording.objects) else {"types": ROWS_OF_TYPES}
-    for section in Tables(ObjectWords(recording, signs), ObjectsView(limit=max(rows.values()))).all():
+    for section in Tables(ObjectWords(recording, signs), Options(limit=max(rows.values()))).all():
         if section.name == "leaks":
             found += indented(_calls(recording, signs), width, by=2)
         if section.name in rows and section.rows:

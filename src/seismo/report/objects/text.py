@@ -10,12 +10,13 @@ from seismo.report.objects.columns import MEANINGS
 from seismo.report.objects.facts import objects
 from seismo.report.objects.group_descriptions import HARMLESS, ObjectWords, style
 from seismo.report.objects.holders import write_holders
-from seismo.report.objects.story import ObjectRow, ObjectsView, Tables
+from seismo.report.objects.story import ObjectRow, Tables
 from seismo.report.story import Row, Section, marks
 from seismo.report.tables import grid_of, write_heading, write_marks, write_rest, write_table
 
 if TYPE_CHECKING:
     from seismo.model import Recording
+    from seismo.report.options import Options
     from seismo.report.paper import Paper, Span
     from seismo.report.words import Signs
 
@@ -23,23 +24,23 @@ BELOW, BELOW_LEAK = 6, 4  # columns of indentation below a row
 PATH = 6  # most functions of a call path to show
 
 
-def write_report(paper: Paper, recording: Recording, view: ObjectsView) -> None:
+def write_report(paper: Paper, recording: Recording, options: Options) -> None:
     """Write the report."""
     words = f"{time_taken(recording, paper.signs).partition(':')[0]}: {objects(recording, paper.signs)}"
     write_opening(paper, recording, words)
     paper.flush()
     described = ObjectWords(recording, paper.signs)
-    write_tables(paper, described, view)
+    write_tables(paper, described, options)
     for file in described.changed()[:3]:
         paper.line()
         paper.line((f"{file} has changed since it ran: its lines' texts are not shown", "warning"))
     write_notes(paper, header(recording, paper.signs))
 
 
-def write_tables(paper: Paper, words: ObjectWords, view: ObjectsView) -> None:
-    """Write the one table that the view asks for, or those of the most common questions."""
-    tables, shown = Tables(words, view), []
-    for section in [tables.one()] if view.by else tables.all():
+def write_tables(paper: Paper, words: ObjectWords, options: Options) -> None:
+    """Write the one table that the options ask for, or those of the most common questions."""
+    tables, shown = Tables(words, options), []
+    for section in [tables.one()] if options.by else tables.all():
         shown.append(section)
         if section.name == "leaks":
             _write_leaks(paper, section)
