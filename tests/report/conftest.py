@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from seismo.model import Builder, Recording
-from seismo.report.calls.text import View, write_report
+from seismo.report.calls.text import write_report
 from seismo.report.facts import header, write_notes
+from seismo.report.options import Options
 from seismo.report.paper import Paper
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -114,12 +115,12 @@ def chain():
 
 @pytest.fixture(scope="session")
 def report():
-    """The report of a recording as lines: report(recording, width, **fields of the view)."""
+    """The report of a recording as lines: report(recording, width, **options)."""
 
-    def make(recording, width=80, signs=None, **view):
+    def make(recording, width=80, signs=None, **options):
         out = io.StringIO()
         paper = Paper(out, width, signs)
-        write_report(paper, recording, View(**view))
+        write_report(paper, recording, Options(**options))
         write_notes(paper, header(recording, paper.signs))
         return out.getvalue().splitlines()
 

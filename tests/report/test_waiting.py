@@ -13,7 +13,6 @@ from page_data import data_of
 from seismo import formats
 from seismo.cli.main import main
 from seismo.model import Builder, read
-from seismo.report.calls.tree import Limits
 from seismo.report.facts import header
 from seismo.report.lines import text as lines_report
 from seismo.report.lines.page import page as lines_page
@@ -78,7 +77,7 @@ def test_elapsed_time_is_ranked_and_waiting_is_beside_it(report):
 
 
 def test_running_can_be_ranked_with_waiting_beside_it(report):
-    lines = report(server(), 120, times="cpu")
+    lines = report(server(), 120, time="cpu")
     said = "waiting 3.87 s of the threads' 4.00 s: 600 ms for the interpreter's lock, 270 ms for a processor, 3.00 s"
     assert said in " ".join(" ".join(lines).split())
     assert "2.00 s of it in _queue:SimpleQueue.get" in " ".join(lines)
@@ -106,7 +105,7 @@ def test_running_can_be_ranked_with_waiting_beside_it(report):
     ],
 )
 def test_the_wall_or_waiting_can_be_ranked(report, times, title, first):
-    lines = report(server(), 120, times=times)
+    lines = report(server(), 120, time=times)
     assert title in lines
     rows = table(lines)
     assert rows[1][:4] == first
@@ -119,17 +118,17 @@ def test_the_wall_or_waiting_can_be_ranked(report, times, title, first):
 def test_no_row_without_waiting_is_among_those_by_waiting(report):
     """Of a program's functions, most never wait: rows of zeros would be most of what --all shows."""
     for order in ("own", "total", "calls"):
-        lines = report(server(), 120, times="wait", limit=None, order=order)
+        lines = report(server(), 120, time="wait", limit=99, sort=order)
         names = [row[-2] for row in table(lines)[1:]]
         assert ("app:main" in names) == (order == "total"), "only what it called waited"
         assert "select:poll" in names
     assert "app:main" in [row[-2] for row in table(report(server(), 120, limit=None))[1:]]
-    rest = " ".join(report(server(), 120, times="wait", limit=1))
+    rest = " ".join(report(server(), 120, time="wait", limit=1))
     assert "% of the waiting (" in rest
 
 
 def test_callers_and_callees_have_waiting(report):
-    rows = table(report(server(), 100, callees=["main"], times="cpu"), "  1 call,")
+    rows = table(report(server(), 100, callees=["main"], time="cpu"), "  1 call,")
     assert rows[0] == ["total", "share", "waiting", "calls", "callee"]
     assert rows[1][:4] == ["100 ms", "76.9 %", "870 ms", "50"]
     assert rows[2][:4] == ["0", "0 %", "1.00 s", "20"]
@@ -137,7 +136,7 @@ def test_callers_and_callees_have_waiting(report):
 
 
 def test_a_thread_alone_is_told_the_same_way(report):
-    lines = report(server(), 120, threads=["worker"])
+    lines = report(server(), 120, thread=["worker"])
     assert table(lines)[1][-3:] == ["10", "_queue:SimpleQueue.get", "(C)"]
     assert table(lines)[1][0] == "0", "it waited for work, and did nothing else"
 
@@ -150,7 +149,7 @@ def test_a_recording_that_tells_nothing_reads_as_ever_with_a_word(report):
     assert head == ["own", "own %", "total", "calls", "function"]
     assert rows[0][:2] == ["2.00 s", "50.0 %"]
     assert "(100 % is 4.00 s in functions)" in text
-    assert report(server(waits=""), 120, times="wall") == lines
+    assert report(server(waits=""), 120, time="wall") == lines
     quiet = report(server(waits="", cpu_ns=3_900 * MS), 120)
     assert not any(line.startswith("waiting") for line in quiet)
 
@@ -292,7 +291,7 @@ def test_threads_on_one_another_keep_their_times(times):
 
 
 def test_where_limits_limit_running(report):
-    tree = table(report(server(), 100, limits=Limits(share=0)), "Call tree")
+    tree = table(report(server(), 100, min=0), "Call tree")
     assert tree[-2][-2] in ("_queue:SimpleQueue.get", "app:worker")
 
 

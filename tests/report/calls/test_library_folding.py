@@ -6,6 +6,7 @@ import pytest
 
 from seismo.model import Builder
 from seismo.report.calls.tree import CallTree, Limits
+from seismo.report.options import Options
 from seismo.report.shown_functions import Modules
 
 STANDARD = "/usr/lib/python3.12"
@@ -71,7 +72,7 @@ def rows(lines):
 
 @pytest.mark.parametrize("width", [120, 200])
 def test_a_request_is_as_long_as_the_programs_own_code(report, width):
-    lines = report(tree(REQUEST), width, functions=False)
+    lines = report(tree(REQUEST), width, tree=True, min=1)
     assert rows(lines) == [
         "threading:Thread._bootstrap  … 5 paths of threading, flask",
         "app:page  app.py:1",
@@ -84,14 +85,14 @@ def test_a_request_is_as_long_as_the_programs_own_code(report, width):
 
 
 def test_in_little_room_a_fold_still_says_how_many_paths(report):
-    shown = rows(report(tree(REQUEST), 72, functions=False))
+    shown = rows(report(tree(REQUEST), 72, tree=True, min=1))
     assert shown[0] == "… 5 paths of threading, flask"
     assert shown[2] == "…environment:Template.render … 4 paths"
 
 
 def test_the_figures_of_a_fold_are_exact(report):
     recording = tree(REQUEST)
-    folded = CallTree(recording, Modules(), Limits())
+    folded = CallTree(recording, Modules(), Limits.of(Options()))
     (root,) = folded.roots
     folded.open(root)
     assert (root.total_ns, root.own_ns, root.calls) == (94 * MS, 9 * MS, 1)
@@ -106,30 +107,30 @@ def test_the_figures_of_a_fold_are_exact(report):
 
 
 def test_only_the_tree_folds(report):
-    folded, opened = (report(tree(REQUEST), 200, limits=Limits(libraries=libraries)) for libraries in (False, True))
+    folded, opened = (report(tree(REQUEST), 200, libraries=libraries) for libraries in (False, True))
     table = folded[folded.index("", 2) :]
     assert table == opened[opened.index("", 2) :]
     assert any("json.encoder:encode" in line for line in table)
 
 
 @pytest.mark.parametrize(
-    "view",
+    "options",
     [
-        {"limits": Limits(libraries=True)},
-        {"limits": Limits(fold=False, share=0, lines=None)},
-        {"modules": Modules(only=["*"])},
+        {"libraries": True},
+        {"all": True},
+        {"module": ["*"]},
     ],
     ids=["--libraries", "--all", "--module"],
 )
-def test_what_was_asked_for_is_open(report, view):
-    lines = report(tree(REQUEST), 200, functions=False, **view)
+def test_what_was_asked_for_is_open(report, options):
+    lines = report(tree(REQUEST), 200, **{"tree": True, "min": 1, **options})
     assert "folded" not in " ".join(lines)
     assert any("flask.views:dispatch" in line for line in lines)
 
 
 def test_a_recording_of_chosen_functions_is_open(report):
     recording = tree(REQUEST, {"settings": {"where": 'module("flask.*") or module("app")'}})
-    assert any("flask.views:dispatch" in line for line in report(recording, 200, functions=False))
+    assert any("flask.views:dispatch" in line for line in report(recording, 200, tree=True, min=1))
 
 
 def test_nothing_is_folded_where_the_program_itself_is_installed(report):
@@ -138,7 +139,7 @@ tool.__main__:<module> 1
   flask.app:main 50
     jinja2.environment:Template.render 49
 """)
-    assert rows(report(recording, 120, functions=False)) == [
+    assert rows(report(recording, 120, tree=True, min=1)) == [
         "__main__:<module>  tool/__main__.py:1",
         "flask.app:main  app.py:1",
         "jinja2.environment:Template.render  environment.py:1",
@@ -152,7 +153,7 @@ tool.__main__:<module> 20
     jinja2.environment:Template.render 20
       app:page 30
 """)
-    assert rows(report(recording, 120, functions=False)) == [
+    assert rows(report(recording, 120, tree=True, min=1)) == [
         "__main__:<module>  tool/__main__.py:1",
         "flask.app:main  … 2 paths of flask, jinja2",
         "app:page  app.py:1",
@@ -168,7 +169,7 @@ tool.__main__:<module> 20
       (C) tool.core:run 50
         (C) other.core:help 5
 """)
-    assert rows(report(recording, 120, functions=False)) == [
+    assert rows(report(recording, 120, tree=True, min=1)) == [
         "__main__:<module>  tool/__main__.py:1",
         "flask.app:main  … 2 paths of flask, jinja2",
         "tool.core:run  (compiled, its inside is not recorded)",
@@ -189,7 +190,7 @@ __main__:<module> {own}
     json.encoder:encode 50
 """)
     for recording in (called_back, calls):
-        lines = report(recording, 120, functions=False)
+        lines = report(recording, 120, tree=True, min=1)
         assert any("json.encoder:encode" in line for line in lines) != folded
         assert ("libraries folded" in " ".join(lines)) == folded
 
@@ -206,7 +207,8 @@ threading:Thread._bootstrap 1
         app:price 20
 """),
         120,
-        functions=False,
+        tree=True,
+        min=1,
     )
     assert rows(lines) == [
         "threading:Thread._bootstrap  … 4 paths of threading, flask",
@@ -227,7 +229,7 @@ __main__:<module> 30
               jinja2.environment:<module> 10
       (C) marshal:loads 15
 """)
-    assert rows(report(recording, 120, functions=False)) == [
+    assert rows(report(recording, 120, tree=True, min=1)) == [
         "__main__:<module>  main.py:1",
         "import flask.app  app.py:1",
         "import jinja2.environment  environment.py:1",
@@ -236,7 +238,7 @@ __main__:<module> 30
 
 def test_recursion_through_a_library_ends(report):
     recording = tree("\n".join("  " * depth + ("app:f 2", "flask.app:g 1")[depth % 2] for depth in range(2000)))
-    shown = rows(report(recording, 120, functions=False))
+    shown = rows(report(recording, 120, tree=True, min=1))
     assert shown[:2] == ["app:f  app.py:1", "flask.app:g  app.py:1"], "a frame alone is no fold"
     assert len(shown) <= 45
 
@@ -246,6 +248,6 @@ def test_a_deep_stack_of_own_code_and_libraries_is_cut_to_the_lines_there_are(re
         ("app:f{} 0.001", "flask.app:g{} 0", "json.encoder:h{} 0")[depth % 3].format(depth) for depth in range(3000)
     ]
     recording = tree("\n".join("  " * depth + frame for depth, frame in enumerate([*frames, "app:work 100"])))
-    for limits in (Limits(), Limits(libraries=True)):
-        shown = rows(report(recording, 80, functions=False, limits=limits))
+    for libraries in (False, True):
+        shown = rows(report(recording, 80, tree=True, min=1, libraries=libraries, limit=40))
         assert len(shown) <= 45

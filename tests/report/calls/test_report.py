@@ -11,11 +11,10 @@ from seismo.model import Builder
 from seismo.report.calls.callers_and_callees import callers_and_callees, find_functions
 from seismo.report.calls.functions import chosen_columns
 from seismo.report.calls.sort_orders import in_order, primitive_calls
-from seismo.report.calls.text import View, write_report
-from seismo.report.calls.tree import Limits
+from seismo.report.calls.text import write_report
 from seismo.report.facts import header
+from seismo.report.options import Options
 from seismo.report.paper import Paper
-from seismo.report.shown_functions import Modules
 from seismo.report.words import Signs, cells
 
 
@@ -87,7 +86,7 @@ def test_a_time_that_is_not_known_is_a_bound_behind_those_that_are(guess, report
     assert [row[0] for row in rows] == ["50.0 ms", "3.00 ms", "< 9 ms", "< 2 µs"]
     assert [row[1] for row in rows] == ["87.7 %", "5.3 %", "< 15 %", "<1 %"]
     assert rows[2][2] == "< 9 ms", "its total is no better known"
-    tree = [cells_of(row) for row in section(report(guess, 100, limits=Limits(share=0)), "Call tree")[1:]]
+    tree = [cells_of(row) for row in section(report(guess, 100, min=0), "Call tree")[1:]]
     assert [row[-2] for row in tree] == ["m:main", "m:sure", "m:guess", "m:none"]
     assert tree[2][:3] == ["< 15 %", "< 9 ms", "< 9 ms"]
     callees = [cells_of(row) for row in section(report(guess, 100, callees=["main"]), "Callees")[2:]]
@@ -110,18 +109,16 @@ def test_equal_times_are_ordered_by_calls_then_by_name(report, order):
     qualnames = recording.functions["qualname"]
     rows = in_order(recording.functions, order, recording.tree)
     assert [qualnames[row] for row in rows] == ["a", "m", "z", "few"]
-    tree = section(report(recording, limits=Limits(share=0)), "Call tree")
+    tree = section(report(recording, min=0), "Call tree")
     assert [cells_of(row)[-2] for row in tree[1:]] == ["m:a", "m:m", "m:z", "m:few"]
 
 
 def test_a_deep_tree_stays_within_its_width(chain, report):
-    lines = report(chain([f"f{depth}" for depth in range(3000)]), functions=False)
+    lines = report(chain([f"f{depth}" for depth in range(3000)]), tree=True, limit=40, min=1)
     rows = section(lines, "Call tree")
     assert len(rows) <= 45
     assert max(map(cells, lines)) <= 80
-    rows = section(
-        report(chain([f"f{depth}" for depth in range(70)]), limits=Limits(fold=False, lines=70)), "Call tree"
-    )
+    rows = section(report(chain([f"f{depth}" for depth in range(70)]), all=True), "Call tree")
     assert any("(level 31) m:f30" in row for row in rows), "a row that is too deep to indent has its level"
 
 
@@ -144,7 +141,7 @@ def test_frames_that_only_call_on_are_one_line(report):
         "… 30 nested calls of pluggy0, pluggy1",
         "m.py:9",
     ]
-    assert len(section(report(recording, limits=Limits(fold=False)), "Call tree")) == 33
+    assert len(section(report(recording, all=True), "Call tree")) == 33
 
 
 def test_functions_that_call_each_other_in_a_circle_are_followed_twice(chain, report):
@@ -152,7 +149,7 @@ def test_functions_that_call_each_other_in_a_circle_are_followed_twice(chain, re
     rows = section(report(recording), "Call tree")
     assert [re.search(r"m:\w+|…", row)[0] for row in rows[1:]] == ["m:main", "m:a", "m:b", "m:a", "m:b", "…"]
     assert rows[-1].endswith("… 1 more: the recursion goes on")
-    assert len(section(report(recording, limits=Limits(None, None, 0, False)), "Call tree")) == 32
+    assert len(section(report(recording, all=True), "Call tree")) == 32
 
 
 def imports():
@@ -179,7 +176,7 @@ def test_frames_of_imports_are_left_out_of_the_tree(report):
     table = "\n".join(section(lines, "Functions"))
     assert "<import system>" in table
     assert "importlib._bootstrap:_find_and_load" not in table
-    opened = report(imports(), limits=Limits(imports=True, fold=False))
+    opened = report(imports(), all=True)
     assert "importlib._bootstrap:_find_and_load" in "\n".join(section(opened, "Functions"))
     assert len(section(opened, "Call tree")) == 7
 
@@ -200,7 +197,7 @@ def test_hostile_names_can_do_nothing(report):
         b.node(-1, thread, b.function("mod\x1b[0m", name, "file\n.py", 1), calls=1, own_ns=1000)
     b.loss("strange\x1bkind", 1, "detail\x1b[5m\n")
     recording = b.build({"python": "3\x1b", "implementation": "C\nPython"})
-    for view in ({}, {"threads": ["0"]}, {"callers": ["*"]}):
+    for view in ({}, {"thread": ["0"]}, {"callers": ["*"]}):
         for line in report(recording, 120, **view):
             assert line.isprintable()
     assert any(line.endswith(r"mod\x1b[0m:line\nforged  100 %  file\n.py:1") for line in report(recording, 120))
@@ -258,8 +255,8 @@ def test_an_unknown_loss_is_told_too(chain, report):
     ],
 )
 def test_order(json_tool, report, order, first):
-    assert first in section(report(json_tool, 200, order=order), "Functions by ")[1]
-    rows = section(report(json_tool, 80, order=order), "Functions by ")
+    assert first in section(report(json_tool, 200, sort=order), "Functions by ")[1]
+    rows = section(report(json_tool, 80, sort=order), "Functions by ")
     assert ("awaiting" in rows[0]) == (order == "awaiting")
 
 
@@ -270,15 +267,14 @@ def test_limit_says_what_is_left(json_tool, report):
 
 
 def test_columns_can_be_chosen(json_tool, report):
-    columns = chosen_columns("calls, exceptions,each,function")
-    heading = section(report(json_tool, columns=columns), "Functions by own time")[0]
+    heading = section(report(json_tool, columns="calls, exceptions,each,function"), "Functions by own time")[0]
     assert heading.split() == ["calls", "raised", "own/call", "function"]
     with pytest.raises(UsageError, match="there is no column 'speed'"):
         chosen_columns("own,speed")
 
 
 def test_modules_filter_functions_and_tree(json_tool, report):
-    lines = report(json_tool, 120, modules=Modules(["json*"], ["json.decoder"]))
+    lines = report(json_tool, 120, module=["json*"], exclude_module=["json.decoder"])
     shown = "\n".join(section(lines, "Functions") + section(lines, "Call tree"))
     assert "json.encoder:" in shown
     assert not re.search(r"runpy:|json\.decoder:|_io:|builtins:", shown)
@@ -288,27 +284,27 @@ def test_modules_filter_functions_and_tree(json_tool, report):
 
 
 def test_a_filter_that_nothing_matches(json_tool, report):
-    lines = report(json_tool, modules=Modules(["nothing.*"]))
+    lines = report(json_tool, module=["nothing.*"])
     assert section(lines, "Functions") == ["  none matches the filter"]
     assert section(lines, "Call tree") == ["  nothing in it matches the filter"]
 
 
 def test_threads_can_be_chosen(json_tool, report):
     for word in ("writer", "wri*", "1", "4313"):
-        lines = report(json_tool, 120, threads=[word])
+        lines = report(json_tool, 120, thread=[word])
         assert "only 1 thread: writer" in lines
         assert names(section(lines, "Functions")) == ["(C)", "threading.py:999"]
         assert names(section(lines, "Call tree")) == ["threading.py:999", "(C)"]
     with pytest.raises(UsageError, match="there is no thread 'nobody'") as raised:
-        report(json_tool, threads=["nobody"])
+        report(json_tool, thread=["nobody"])
     assert "0 MainThread, 1 writer" in str(raised.value)
 
 
 def test_depth_and_share_cut_the_tree(json_tool, report):
-    tree = section(report(json_tool, 120, limits=Limits(depth=2)), "Call tree")
+    tree = section(report(json_tool, 120, depth=2), "Call tree")
     assert any("more (deeper: --depth)" in row for row in tree)
     assert "json:dump" not in "\n".join(tree)
-    tree = section(report(json_tool, 120, limits=Limits(share=0.5)), "Call tree")
+    tree = section(report(json_tool, 120, min=50), "Call tree")
     assert all(float(row.strip("▸ ").split()[0]) >= 50 or "more" in row for row in tree[1:-1])
     assert re.fullmatch(r"  … \d+ paths below 50 % \(--min PERCENT, --tree\)", tree[-1])
 
@@ -380,7 +376,7 @@ def test_a_million_paths_show_their_first_line_within_two_seconds(tmp_path):
 
     out = FirstLine()
     start = time.process_time()
-    write_report(Paper(out, 80, Signs()), read(path), View())
+    write_report(Paper(out, 80, Signs()), read(path), Options())
     assert out.at - start < 2
     assert time.process_time() - start < 10
 

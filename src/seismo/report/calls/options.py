@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     import argparse
 
     from seismo.model import Recording
-    from seismo.report.calls.text import View
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -104,33 +103,3 @@ def check_page(options: Options) -> None:
 def usual_times(recording: Recording) -> str:
     """Return the default of --time for the recording."""
     return "calls" if recording.timeless else ELAPSED
-
-
-def view(options: Options, order: str, recording: Recording) -> View:
-    """Return the view that the options ask for."""
-    from seismo.report.calls.functions import chosen_columns
-    from seismo.report.calls.text import View
-    from seismo.report.calls.tree import Limits
-    from seismo.report.shown_functions import chosen_modules
-
-    share = 0.0 if options.all else 0.001 if options.tree else 0.01
-    limits = Limits(
-        lines=None if options.all else options.limit or (200 if options.tree else 40),
-        depth=options.depth,
-        share=share if options.min is None else options.min / 100,
-        fold=not options.all,
-        libraries=options.libraries,
-        imports=options.imports or options.all,
-    )
-    return View(
-        order=order,
-        limit=None if options.all and not options.limit else options.limit or 0,
-        columns=chosen_columns(options.columns) if options.columns else None,
-        functions=not options.tree,
-        limits=limits,
-        modules=chosen_modules(options),
-        threads=options.thread,
-        callers=options.callers,
-        callees=options.callees,
-        times=options.time or usual_times(recording),
-    )

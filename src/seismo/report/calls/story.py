@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from seismo.model.idle_threads import without_idle
@@ -110,7 +111,7 @@ def story(recording: Recording, file: str, most: int, options: Options) -> Story
     if not watch:  # a watch records no callers, so that its tree is flat
         threads = thread_count(recording)
         together = shown.combined() if threads > 1 else shown
-        limits = Limits(lines=most, libraries=options.libraries, imports=options.imports)
+        limits = Limits.of(replace(options, limit=most))
         sections.append(_paths(together, functions, modules, limits, threads))
     sections.append(_functions(functions, rows, most, modules))
     sections.append(_blocks(functions, rows))
@@ -181,9 +182,9 @@ def _functions(functions: Functions, rows: Sequence[int], most: int, modules: Mo
 
 def _paths(recording: Recording, functions: Functions, modules: Modules, limits: Limits, threads: int) -> Section:
     tree = CallTree(recording, modules, limits)
-    open_tree(tree, limits)
+    open_tree(tree)
     rows = []
-    for item, indent in shown_items(tree, limits):
+    for item, indent in shown_items(tree):
         if isinstance(item, Rest):
             rows.append(_rest(item, indent, tree))
         elif isinstance(item, list):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from seismo.errors import UsageError
@@ -14,45 +13,31 @@ from seismo.report import words as text
 from seismo.report.calls import trace
 from seismo.report.calls.callers_and_callees import find_functions, write_relatives
 from seismo.report.calls.facts import opening
-from seismo.report.calls.functions import USUAL, FunctionCells, write_functions
+from seismo.report.calls.functions import USUAL, FunctionCells, chosen_columns, write_functions
 from seismo.report.calls.imports import with_imports_as_one
+from seismo.report.calls.options import usual_times
 from seismo.report.calls.story import Functions
 from seismo.report.calls.threads import held_up, threads_at_once
 from seismo.report.calls.tree import Limits, write_tree
 from seismo.report.calls.window import END, write_window
 from seismo.report.facts import HELD_UP, is_watch, thread_count, unended, write_opening
-from seismo.report.shown_functions import Modules
+from seismo.report.shown_functions import chosen_modules
 from seismo.report.tables import write_table
-from seismo.report.waiting import ELAPSED, known_waits
+from seismo.report.waiting import known_waits
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from seismo.model import Recording
+    from seismo.report.options import Options
     from seismo.report.paper import Paper, Span
     from seismo.report.story import Row
 
 
-@dataclass
-class View:
-    """The choice of what to show of a recording, and how much of it."""
-
-    order: str = "own"
-    limit: int | None = 0  # rows of a table, None for all, or 0 for the relevant ones
-    columns: list[str] | None = None
-    functions: bool = True
-    limits: Limits = field(default_factory=Limits)
-    modules: Modules = field(default_factory=Modules)
-    threads: Sequence[str] = ()
-    callers: Sequence[str] = ()
-    callees: Sequence[str] = ()
-    times: str = ELAPSED  # a value of --time
-
-
-def write_report(paper: Paper, recording: Recording, view: View) -> None:
-    """Write the report. Raises UsageError if the view names an unknown thread or function."""
-    chosen = chosen_threads(recording, view.threads) if view.threads else None
-    for pattern in (*view.callers, *view.callees):
+def write_report(paper: Paper, recording: Recording, options: Options) -> None:
+    """Write the report. Raises UsageError if the options name an unknown thread or function."""
+    chosen = chosen_threads(recording, options.thread) if options.thread else None
+    for pattern in (*options.callers, *options.callees):
         find_functions(recording.functions, pattern)  # report a mistake before the first line of output
     active, idle = without_idle(recording)
     write_opening(paper, recording, opening(active, idle, paper.signs))
@@ -63,27 +48,29 @@ def write_report(paper: Paper, recording: Recording, view: View) -> None:
         names = thread_names(recording, chosen)
         paper.line((f"only {text.number_of(len(chosen), 'thread')}: {names}", "quiet"))
     paper.flush()
-    shown = active.timed(view.times)
+    times = options.time or usual_times(recording)
+    shown = active.timed(times)
     threads = thread_count(recording) if chosen is None else len(chosen)
     if threads > 1 or chosen is not None:
         shown = shown.combined(chosen)
-    limit = USUAL if view.limit == 0 else view.limit
-    for patterns, callers in ((view.callers, True), (view.callees, False)):
+    limit = None if options.all and not options.limit else options.limit or 0
+    for patterns, callers in ((options.callers, True), (options.callees, False)):
         for pattern in patterns:
             paper.line()
-            write_relatives(paper, shown, pattern, limit, callers)
-    if view.callers or view.callees:
+            write_relatives(paper, shown, pattern, USUAL if limit == 0 else limit, callers)
+    if options.callers or options.callees:
         return
-    if not (view.functions and is_watch(recording)):  # a watch has no callers, so its tree is flat
-        write_tree(paper, shown, view.modules, view.limits, threads, idle)
+    modules, limits = chosen_modules(options), Limits.of(options)
+    if options.tree or not is_watch(recording):  # a watch has no callers, so its tree is flat
+        write_tree(paper, shown, modules, limits, threads, idle)
         paper.flush()
-    if view.functions:
+    if not options.tree:
         if not is_watch(recording):
             paper.line()
-        table = shown.functions if view.limits.imports else with_imports_as_one(shown)
-        tree = shown.tree if view.order == "primitive" else None
-        cells = FunctionCells(table, paper.signs, view.times, known_waits(recording), threads_at_once(shown))
-        write_functions(paper, cells, view.order, view.modules, view.limit, view.columns, tree)
+        table = shown.functions if limits.imports else with_imports_as_one(shown)
+        cells = FunctionCells(table, paper.signs, times, known_waits(recording), threads_at_once(shown))
+        columns = chosen_columns(options.columns) if options.columns else None
+        write_functions(paper, cells, options.sort or "own", modules, limit, columns, shown.tree)
 
 
 def write_trace(paper: Paper, recording: Recording, most: int | None = None) -> None:

@@ -33,7 +33,6 @@ from typing import TYPE_CHECKING
 
 from seismo.escape import printable
 from seismo.model.enums import BEFORE_START, LOWER_BOUND
-from seismo.model.idle_threads import Idle
 from seismo.report import words as text
 from seismo.report.calls.functions import FunctionCells, name_spans
 from seismo.report.calls.imports import ImportSystem, import_system
@@ -47,6 +46,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from seismo.model import Recording
+    from seismo.model.idle_threads import Idle
+    from seismo.report.options import Options
     from seismo.report.shown_functions import Modules
 
 CALLS_ON = 0.98  # least share of a total that an only child has if its parent merely calls on
@@ -56,7 +57,6 @@ LONG_RUN = 3  # from this length, a run is one line
 LONG_RUN_OF_OWN = 8  # the same if libraries are folded, so that all are the program's own
 MOST_PACKAGES = 6  # most packages in the line of a fold
 RUNNING = " (already running)"  # when the recording began
-NOT_IDLE = Idle()
 IMPORT_SHARE = 0.01  # share of all time; modules that took less to import have no row
 OPENED_AT_MOST = 100_000  # most branches, since runs are free and --all has no limit of lines
 
@@ -65,12 +65,25 @@ OPENED_AT_MOST = 100_000  # most branches, since runs are free and --all has no 
 class Limits:
     """The limits of the tree. `lines`: most lines. `depth`: levels, from 1. `share`: of all time, from 0 to 1."""
 
-    lines: int | None = 40
-    depth: int | None = None
-    share: float = 0.01
-    fold: bool = True  # leave out what is of little interest: see 4 above
-    libraries: bool = False  # show the inside of libraries
-    imports: bool = False  # show the functions of the import system
+    lines: int | None
+    depth: int | None
+    share: float
+    fold: bool  # leave out what is of little interest: see 4 above
+    libraries: bool  # show the inside of libraries
+    imports: bool  # show the functions of the import system
+
+    @classmethod
+    def of(cls, options: Options) -> Limits:
+        """Return the limits that the options set."""
+        share = 0.0 if options.all else 0.001 if options.tree else 0.01
+        return cls(
+            lines=None if options.all else options.limit or (200 if options.tree else 40),
+            depth=options.depth,
+            share=share if options.min is None else options.min / 100,
+            fold=not options.all,
+            libraries=options.libraries,
+            imports=options.imports or options.all,
+        )
 
 
 @dataclass(eq=False, slots=True)
@@ -123,10 +136,10 @@ class Branch:
 
 
 class CallTree:
-    """The branches of a recording's tree, made on demand."""
+    """The branches of a recording's tree, made on demand. limits: how many to open and to show."""
 
     def __init__(self, recording: Recording, modules: Modules, limits: Limits) -> None:
-        fold, libraries, imports = limits.fold, limits.libraries, limits.imports
+        self.limits = limits
         tree = recording.tree
         self._parents: Sequence[int] = tree["parent"]
         self._functions: Sequence[int] = tree["function"]
@@ -142,12 +155,12 @@ class CallTree:
         self._resumes: Sequence[int] = tree["resumes"]
         self._flags: Sequence[int] = tree["flags"]
         self._hidden = modules.left_out(recording.functions)
-        self._system = import_system(recording) if fold and not imports else ImportSystem()
+        self._system = import_system(recording) if limits.fold and not limits.imports else ImportSystem()
         self._first, self._next, roots = _links(self._parents)
         self.whole_ns = sum(recording.functions["own_ns"])
         self.small = 0  # branches left out because they are below the least share
         # The result of a filter is not folded, whether it applies here or applied to the recording.
-        fold_libraries = fold and not (libraries or self._hidden or modules or filter_words(recording))
+        fold_libraries = limits.fold and not (limits.libraries or self._hidden or modules or filter_words(recording))
         folds = Folds(recording, self._system.functions) if fold_libraries else None
         self.folds = folds if folds and folds.any else None
         self.roots = self._branches(roots, None)
@@ -272,8 +285,9 @@ def _links(parents: Sequence[int]) -> tuple[list[int], list[int], list[int]]:
     return first, following, roots
 
 
-def open_tree(tree: CallTree, limits: Limits) -> None:
+def open_tree(tree: CallTree) -> None:
     """Open the branches to show, the largest first, and mark the hot path."""
+    limits = tree.limits
     heap: list[tuple[float, int, Branch]] = []
     tree.small = 0
     order = count()  # ties go to the branch found first
@@ -320,25 +334,25 @@ class Rest:
     words: str
 
 
-def shown_items(tree: CallTree, limits: Limits) -> Iterator[tuple[Branch | list[Branch] | Rest, int]]:
+def shown_items(tree: CallTree) -> Iterator[tuple[Branch | list[Branch] | Rest, int]]:
     """Yield the lines of an opened tree, top down, with their indentation.
 
     A list is a run of branches that merely call on, shown as one line.
     """
     waiting: list[tuple[Branch | Rest, int]] = []  # a stack: the next one is last
-    _push(waiting, tree, limits, tree.roots, 0)
+    _push(waiting, tree, tree.roots, 0)
     while waiting:
         item, indent = waiting.pop()
         if isinstance(item, Rest):
             yield item, indent
             continue
-        run = _run(item) if limits.fold and item.depth > 1 else []
+        run = _run(item) if tree.limits.fold and item.depth > 1 else []
         if len(run) >= (LONG_RUN_OF_OWN if tree.folds else LONG_RUN):
             yield run, indent
             waiting.append((run[-1].children[0], indent + 1))
             continue
         yield item, indent
-        _push(waiting, tree, limits, item.children, indent + 1)
+        _push(waiting, tree, item.children, indent + 1)
 
 
 def _run(branch: Branch) -> list[Branch]:
@@ -350,9 +364,8 @@ def _run(branch: Branch) -> list[Branch]:
     return run
 
 
-def _push(
-    waiting: list[tuple[Branch | Rest, int]], tree: CallTree, limits: Limits, branches: list[Branch], indent: int
-) -> None:
+def _push(waiting: list[tuple[Branch | Rest, int]], tree: CallTree, branches: list[Branch], indent: int) -> None:
+    limits = tree.limits
     rest = [branch for branch in branches if not branch.opened]
     rest_ns = sum(branch.total_ns for branch in rest)
     if rest and rest_ns >= (0.01 if limits.share else 0) * tree.whole_ns:
@@ -384,11 +397,11 @@ def tree_title(tree: CallTree) -> str:
 
 
 def write_tree(
-    paper: Paper, recording: Recording, modules: Modules, limits: Limits, all_threads: int = 1, idle: Idle = NOT_IDLE
+    paper: Paper, recording: Recording, modules: Modules, limits: Limits, all_threads: int, idle: Idle
 ) -> None:
     """Write the call tree with its heading. all_threads: the number of threads that it combines."""
     tree = CallTree(recording, modules, limits)
-    open_tree(tree, limits)
+    open_tree(tree)
     remarks = [f"{paper.signs.hot} hot path", *tree_remarks(tree, modules, all_threads)]
     by = tree_title(tree)
     lines = text.wrapped(f"{by} ({printable('; '.join(remarks))})", paper.width)
@@ -398,7 +411,7 @@ def write_tree(
     if not tree.roots:
         paper.line(("  none" if not modules else "  nothing in it matches the filter", "quiet"))
         return
-    _TreeWriter(paper, FunctionCells(recording.functions, paper.signs), tree, limits).write()
+    _TreeWriter(paper, FunctionCells(recording.functions, paper.signs), tree).write()
     if tree.small:
         less = text.number_of(tree.small, "path") + f" below {100 * limits.share:g} %"
         paper.line((f"  {paper.signs.cut} {less} (--min PERCENT, --tree)", "quiet"))
@@ -410,8 +423,8 @@ def write_tree(
 class _TreeWriter:
     """A writer of the opened branches, top down, without recursion."""
 
-    def __init__(self, paper: Paper, cells: FunctionCells, tree: CallTree, limits: Limits) -> None:
-        self._paper, self._cells, self._tree, self._limits = paper, cells, tree, limits
+    def __init__(self, paper: Paper, cells: FunctionCells, tree: CallTree) -> None:
+        self._paper, self._cells, self._tree = paper, cells, tree
         roomy = paper.width >= ROOMY
         self._indent = 2 if roomy else 1  # columns of a level
         opened = self._opened()
@@ -441,7 +454,7 @@ class _TreeWriter:
         """Write the heading, the branches, and the rest of each."""
         heads = ["total %", "total  ", *["own  "] * self._own, *["waiting  "] * self._waits, "calls"]
         self._paper.line((f"  {''.join(self._padded(heads))}  function", "quiet"))
-        for item, indent in shown_items(self._tree, self._limits):
+        for item, indent in shown_items(self._tree):
             if isinstance(item, Rest):
                 self._write_rest(item, indent)
             elif isinstance(item, list):
