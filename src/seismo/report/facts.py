@@ -303,23 +303,18 @@ def losses(recording: Recording, signs: Signs) -> list[str]:
     return lost + [printable(problem) for problem in _other_problems(recording.problems, lost)]
 
 
-def unended(signs: Signs, *recordings: tuple[str, Recording]) -> list[tuple[str, str]]:
-    """Return facts for the named recordings whose end is missing."""
-    return [
-        ("lost", f"{name}: {sentence}" if name else sentence)
-        for name, recording in recordings
-        for loss, sentence in _sentences(recording, signs)
-        if loss in ("cut-short", "truncated")
-    ]
+def unended(recording: Recording, signs: Signs) -> list[str]:
+    """Return sentences on the missing end of a recording; empty if it has one."""
+    return [sentence for loss, sentence in _sentences(recording, signs) if loss in ("cut-short", "truncated")]
 
 
 def incomplete(signs: Signs, *recordings: tuple[str, Recording]) -> list[tuple[str, str]]:
     """Return facts for the named recordings that are damaged or have no end, and so hold only a part."""
     facts = []
     for name, recording in recordings:
-        missing = unended(signs, (name, recording))
-        problems = _other_problems(recording.problems, [sentence for _, sentence in missing])
-        facts += [*missing, *(("lost", printable(f"{name}: {problem}" if name else problem)) for problem in problems)]
+        missing = unended(recording, signs)
+        lacks = [*missing, *map(printable, _other_problems(recording.problems, missing))]
+        facts += [("lost", f"{printable(name)}: {sentence}" if name else sentence) for sentence in lacks]
     return facts
 
 

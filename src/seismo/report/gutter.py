@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from seismo.escape import printable
-from seismo.report.facts import command_line, losses
+from seismo.report.facts import losses
 from seismo.report.story import Row, Section, Story, facts_section
 from seismo.report.words import Signs
 
@@ -42,10 +42,9 @@ class Note:
 
 def as_story(recording: Recording, file: str, kind: str, words: str, files: Iterable[Row]) -> Story:
     """Return the story of these files (see `noted_file`). words: a remark on them. file: the recording's file."""
-    lost = losses(recording, Signs())
-    facts = facts_section([("lost", sentence) for sentence in lost])
+    facts = facts_section([("lost", sentence) for sentence in losses(recording, Signs())])
     notes = Section("notes", "Notes beside lines", list(files), remark=words)
-    return Story(kind, words, command_line(recording), file, {}, [facts, notes], bool(lost))
+    return Story.of(recording, file, kind, words, {}, [facts, notes])
 
 
 def noted(notes: Iterable[tuple[str, Note]], sources: Sources) -> list[Row]:

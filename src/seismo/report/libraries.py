@@ -55,11 +55,10 @@ def file_key(name: str, module: str) -> str:
     return f"{name}\0{module}" if name.startswith("<") and not name.startswith(_FROZEN) else name
 
 
-def libraries(files: Iterable[tuple[str, str, Iterable[str]]], installed: bool = False) -> dict[str, str]:
+def libraries(files: Iterable[tuple[str, str, Iterable[str]]]) -> dict[str, str]:
     """Return the library of each file, or "" for the program's own.
 
-    files: for each its key (file_key), its path if known, and the modules of its functions. installed: count the
-    program as a library, too, if it is installed.
+    files: for each its key (file_key), its path if known, and the modules of its functions.
     """
     known: dict[str, tuple[str, str]] = {}
     made: dict[str, set[str]] = {}
@@ -71,8 +70,6 @@ def libraries(files: Iterable[tuple[str, str, Iterable[str]]], installed: bool =
             made[name] = modules_of[name]
             continue
         kind, package = known[name] = library_of(path or name)
-        if installed:
-            continue
         if "__main__" in modules_of[name] and package != (path or name).replace("\\", "/"):
             mains.add(package)
         elif "__main__" in modules_of[name] and kind == STANDARD:
@@ -100,15 +97,15 @@ def _named(name: str, known: Container[str]) -> str:
     return ""
 
 
-def of_functions(recording: Recording, ids: Iterable[int], installed: bool = False) -> dict[int, str]:
-    """Return the library of each of these functions, or "" for the program's own. installed: as in libraries()."""
+def of_functions(recording: Recording, ids: Iterable[int]) -> dict[int, str]:
+    """Return the library of each of these functions, or "" for the program's own."""
     names, modules = recording.functions["file"], recording.functions["module"]
     paths = {row.file: row.path for row in recording.sources}
     keys = {function: file_key(names[function], modules[function]) for function in ids}
     files: dict[str, tuple[str, set[str]]] = {}
     for function, key in keys.items():
         files.setdefault(key, (paths.get(names[function], ""), set()))[1].add(modules[function])
-    whose = libraries(((key, path, members) for key, (path, members) in files.items()), installed)
+    whose = libraries((key, path, members) for key, (path, members) in files.items())
     return {function: whose[key] for function, key in keys.items()}
 
 

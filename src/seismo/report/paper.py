@@ -2,20 +2,38 @@
 
 A report is written line by line; a line is a few spans of text, each with the name of a style. Both papers print the
 same characters. Lines are laid out by the caller: a paper neither wraps nor cuts, so that a test on a pipe sees what a
-user sees on a screen.
+user sees on a screen. The summary in the recorded process uses it: no import that it could not afford.
 """
 
 from __future__ import annotations
 
-from typing import Self, TextIO
-
 from seismo.escape import wants_colour
-from seismo.report import colours
 from seismo.report.words import NARROWEST, WIDEST, Signs, number_of, width_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Self, TextIO
 
 ROOMY = 100  # columns of a terminal; from here on tables show more than the usual columns
 
-Span = tuple[str, str]  # text, and the name of a style in colours.STYLES, or ""
+Span = tuple[str, str]  # text, and the name of a style in STYLES
+
+# The parameters of the terminal's "select graphic rendition" for each style; "" leaves the text as it is. Names are
+# shown without escape sequences of their own (seismo.escape), so all sequences in the output come from here.
+STYLES = {
+    "": "",
+    "title": "1",
+    "label": "36",
+    "head": "2;4",
+    "time": "1",
+    "quiet": "2",
+    "name": "",
+    "strong": "1",
+    "hot": "1;31",
+    "warning": "33",
+    "good": "32",
+    "bad": "31",
+}
 
 
 class Paper:
@@ -63,7 +81,8 @@ class ColourPaper(Paper):
 
     def styled(self, text: str, style: str) -> str:
         """Return the text in the colours of the style."""
-        return colours.styled(text, style)
+        code = STYLES[style]
+        return f"\x1b[{code}m{text}\x1b[0m" if code and text else text
 
 
 def paper_for(stream: TextIO, color: str = "auto") -> Paper:

@@ -6,8 +6,8 @@ It is written in the recorded process, just before its end: no argparse, no re.
 from __future__ import annotations
 
 from seismo.escape import printable
-from seismo.report.colours import written
 from seismo.report.facts import losses
+from seismo.report.paper import ColourPaper, Paper
 from seismo.report.words import Signs, width_of, wrapped
 
 TYPE_CHECKING = False
@@ -43,7 +43,9 @@ def write(
         found.append((f"seismo report {printable(path)}   shows {rest}", "quiet"))
         if recording._journal is not None:  # recording.calls would import its module into every recorded program
             found.append((f"seismo view {printable(path)}   shows the timeline", "quiet"))
-    stream.write(written(found, coloured))
+    paper = (ColourPaper if coloured else Paper)(stream, width, signs)
+    for line in found:
+        paper.line(line)
 
 
 def _lost_lines(recording: Recording, signs: Signs, width: int) -> list[Styled]:

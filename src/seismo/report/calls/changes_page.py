@@ -20,7 +20,7 @@ from seismo.report.changes import OF_FUNCTIONS, call_cells, overview, time_cells
 from seismo.report.function_names import place
 from seismo.report.libraries import INSTALLED, STANDARD, of_functions
 from seismo.report.page.document import drawn
-from seismo.report.page.payload import counts, doubles, packed, shown
+from seismo.report.page.payload import counts, doubles, shown, shown_facts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from seismo.report.page.payload import Columns
 
 _SIGNS = words.Signs()
+_SIDES = ("old", "new")
 _BOTH, _NEW, _GONE, _SOMETIMES = "both", "new", "gone", "sometimes"
 
 
@@ -41,15 +42,13 @@ def changes_page(sides: Sides, files: tuple[list[str], list[str]]) -> str:
     rows = found.rows
     numbers = {row.key: number for number, row in enumerate(rows)}
     tree = _Union(numbers, {number for number, row in enumerate(rows) if row.bound})
-    for side, (recordings, paces) in enumerate(zip((old, new), found.paces, strict=True)):
+    for side, recordings, paces in zip(_SIDES, (old, new), found.paces, strict=True):
         for recording, pace in zip(recordings, paces, strict=True):
             tree.add(recording, side, len(recordings), pace)
     paths, columns = tree.paths(len(rows))
     head: dict[str, object] = {
         "kind": "diff",
-        "facts": [
-            [label, shown(sentence, 2_000)] for label, sentence in overview(old, new, found, OF_FUNCTIONS, _SIGNS)
-        ],
+        "facts": shown_facts(overview(old, new, found, OF_FUNCTIONS, _SIGNS)),
         "timeless": without_times([*old, *new]),
         "runs": [len(old), len(new)],
         "names": [*(shown(row.key.qualname) for row in rows), SMALLER],
@@ -67,7 +66,7 @@ def changes_page(sides: Sides, files: tuple[list[str], list[str]]) -> str:
     columns["f.significant"] = counts([int(row.significant) for row in rows])
     columns["f.bound"] = counts([int(row.bound) for row in rows])
     columns["f.library"] = counts([*_libraries([*old, *new], numbers), 0])
-    return drawn(title or "Changes", "diff", packed({**head, "title": shown(title)}, columns))
+    return drawn(title or "Changes", head, columns)
 
 
 def _plain(cells: list[str]) -> list[str]:
@@ -105,14 +104,15 @@ class _Union:
         self._known: dict[tuple[int, int], int] = {}
         self.parents: list[int] = []
         self._functions: list[int] = []
-        # For each side: calls and own times. Then the variances of the changes of own and total times.
-        self._calls: tuple[list[float], list[float]] = ([], [])
-        self._owns: tuple[list[float], list[float]] = ([], [])
-        self._squares: list[float] = []
-        self._total_squares: list[float] = []
+        # Calls and own times by side, and the variances of the changes of own and total times.
+        self._sums: dict[str, list[float]] = {f"{name}_{side}": [] for name in ("calls", "own") for side in _SIDES}
+        self._squares: dict[str, list[float]] = {"own_error": [], "total_error": []}
 
-    def add(self, recording: Recording, side: int, runs: int, pace: float) -> None:
-        """Add a recording. runs: the number of runs of its side. pace: its duration divided by that of a mean run."""
+    def add(self, recording: Recording, side: str, runs: int, pace: float) -> None:
+        """Add a recording.
+
+        side: one of _SIDES. runs: how many it has. pace: the recording's duration divided by that of a mean run.
+        """
         tree = recording.tree
         functions = keys(recording)
         to: list[int] = []
@@ -126,12 +126,15 @@ class _Union:
             folded = number in self._bound and above >= 0
             path = above if folded else self._path(above, number)
             to.append(path)
-            self._owns[side][path] += row.own_ns / pace / runs
-            self._squares[path] += variance(row.own_ns, row.own_error_ns**2, row.ready_ns, unsure) / runs**2
+            self._sums[f"own_{side}"][path] += row.own_ns / pace / runs
+            self._squares["own_error"][path] += (
+                variance(row.own_ns, row.own_error_ns**2, row.ready_ns, unsure) / runs**2
+            )
             if not folded:
-                self._calls[side][path] += row.calls / runs
+                self._sums[f"calls_{side}"][path] += row.calls / runs
                 error = min(row.total_error_ns, math.hypot(math.sqrt(square), common))  # as in Recording.total_error()
-                self._total_squares[path] += variance(row.total_ns, error**2, preempted, total_unsure) / runs**2
+                total_square = variance(row.total_ns, error**2, preempted, total_unsure)
+                self._squares["total_error"][path] += total_square / runs**2
 
     def _path(self, parent: int, function: int) -> int:
         found = self._known.get((parent, function))
@@ -139,22 +142,15 @@ class _Union:
             found = self._known[parent, function] = len(self.parents)
             self.parents.append(parent)
             self._functions.append(function)
-            for column in (*self._calls, *self._owns, self._squares, self._total_squares):
+            for column in (*self._sums.values(), *self._squares.values()):
                 column.append(0.0)
         return found
 
     def paths(self, functions: int) -> tuple[Paths, Columns]:
         """Return the paths to put into the page, and their columns. functions: how many there are."""
         wide = student(MOST_FREEDOM, DOUBT / max(1, functions))
-        values = {
-            "calls_old": self._calls[0],
-            "calls_new": self._calls[1],
-            "own_old": self._owns[0],
-            "own_new": self._owns[1],
-            "own_error": [wide * math.sqrt(square) for square in self._squares],
-            "total_error": [wide * math.sqrt(square) for square in self._total_squares],
-        }
-        weights = [summed(column, self.parents) for column in (*self._calls, *self._owns)]
+        errors = {name: [wide * math.sqrt(square) for square in squares] for name, squares in self._squares.items()}
+        weights = [summed(column, self.parents) for column in self._sums.values()]
         threads = [0] * len(self.parents)
-        paths = Paths(self.parents, self._functions, threads, values, weights, functions)
+        paths = Paths(self.parents, self._functions, threads, self._sums | errors, weights, functions)
         return paths, paths.columns("t.", precise=("calls_old", "calls_new"))

@@ -87,7 +87,7 @@ class Folds:
     def _whose(self, recording: Recording) -> bytes:
         python = [row for row, kind in enumerate(self._kinds) if kind == text.PYTHON and row not in self._machinery]
         whose = bytearray((_CALLERS,)) * len(self._kinds)
-        for row, library in of_functions(recording, python, installed=False).items():
+        for row, library in of_functions(recording, python).items():
             whose[row] = _LIBRARY if library else _OWN
         files = recording.functions["file"]
         own = {_package(self._modules[row], files[row]) for row in python if whose[row] == _OWN}

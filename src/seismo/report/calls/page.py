@@ -26,7 +26,7 @@ from seismo.report.facts import command_line, header
 from seismo.report.function_names import IMPORT, imported_module, place
 from seismo.report.libraries import INSTALLED, STANDARD, of_functions
 from seismo.report.page.document import drawn
-from seismo.report.page.payload import counts, doubles, packed, shown
+from seismo.report.page.payload import counts, doubles, shown, shown_facts
 from seismo.report.shown_functions import chosen_modules
 from seismo.report.waiting import ELAPSED, known_waits, reasons
 
@@ -85,7 +85,7 @@ def calls_page(
     title = command_line(recording) or "Calls"
     head, columns = calls_data(recording, chosen or Chosen(recording), most, most_calls)
     progress.report("making the page: packing", 3, STAGES)
-    return drawn(title, "calls", packed({**head, "title": shown(title)}, columns))
+    return drawn(title, head, columns)
 
 
 def calls_data(whole: Recording, chosen: Chosen, most: int, most_calls: int) -> tuple[dict[str, object], Columns]:
@@ -120,7 +120,7 @@ def calls_data(whole: Recording, chosen: Chosen, most: int, most_calls: int) -> 
         "timeless": recording.timeless,
         "table": page_columns(),
         "divided": bool(known) or any(functions["wait_ns"]),
-        "facts": [[label, shown(sentence, 2_000)] for label, sentence in [*header(whole, signs), *chosen.facts]],
+        "facts": shown_facts([*header(whole, signs), *chosen.facts]),
         "modules": _texts(modules),
         "names": [*_texts(names), *system, *others],
         "files": _texts(files),

@@ -14,7 +14,7 @@ from seismo.report.calls.options import usual_times
 from seismo.report.calls.sources import block
 from seismo.report.calls.threads import threads_at_once
 from seismo.report.calls.tree import Branch, CallTree, Limits, Rest, open_tree, shown_items, tree_remarks, tree_title
-from seismo.report.facts import command_line, cpu_ns, header, is_watch, losses, thread_count, unended, wall_ns
+from seismo.report.facts import cpu_ns, header, is_watch, thread_count, unended, wall_ns
 from seismo.report.function_names import is_compiled
 from seismo.report.libraries import of_functions
 from seismo.report.shown_functions import Modules, chosen_modules
@@ -125,8 +125,7 @@ def story(recording: Recording, file: str, most: int, options: Options) -> Story
     sections.append(_steps(recording, file, functions, rows))
     kind = "watch" if watch else "trace" if recording.calls else "calls"
     title = {"watch": "Matches of a watch in", "trace": "Trace of", "calls": "Calls of"}[kind]
-    lost = bool(losses(recording, _SIGNS))
-    return Story(kind, title, command_line(recording), file, totals(recording, by), sections, lost)
+    return Story.of(recording, file, kind, title, totals(recording, by), sections)
 
 
 def totals(recording: Recording, by: str) -> dict[str, Any]:
@@ -364,7 +363,7 @@ def _steps(recording: Recording, file: str, functions: Functions, rows: Sequence
                 option("--callees", functions.called(most)),
             )
     if recording.calls:
-        if unended(_SIGNS, ("", recording)):
+        if unended(recording, _SIGNS):
             steps.report("what each thread did last", "--around end")
         steps.of_file("view", "every call on a timeline")
     elif not watch and rows:

@@ -89,7 +89,7 @@ def write_trace(paper: Paper, recording: Recording, most: int | None = None) -> 
     for problem in trace.problems(recording):
         paper.line((problem, "warning"))
     _write_hosts(paper, recording)
-    if unended(paper.signs, ("", recording)):
+    if unended(recording, paper.signs):
         paper.line()
         write_window(paper, recording, END, threads=_without_end(recording))
 

@@ -36,7 +36,7 @@ def write_verified(paper: Paper, recording: Recording, file: str) -> int:
     counts = [sums.calls.tolist(), sums.resumes.tolist(), sums.exceptions.tolist()]
     kept = [tree[name].tolist() for name in COUNTED]
     steps = f"{text.number_of(sum(counts[0]), 'call')}, {text.number_of(sum(counts[1]), 'resume')}"
-    cut = bool(unended(paper.signs, ("", recording)))
+    cut = bool(unended(recording, paper.signs))
     differ = [node for node in range(len(tree)) if any(a[node] != b[node] for a, b in zip(counts, kept, strict=True))]
     for problem in sums.problems:
         paper.line((problem, "warning"))

@@ -20,7 +20,7 @@ from seismo.coverage.percentages import runs
 from seismo.errors import FormatError
 from seismo.report.coverage.story import missing_text
 from seismo.report.page.document import drawn_in_parts, save
-from seismo.report.page.payload import counts, packed, shown, shown_lines
+from seismo.report.page.payload import counts, packed, shown, shown_facts, shown_lines
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -83,15 +83,13 @@ def index_data(
         "title": shown(settings.html_title),
         "precision": settings.precision,
         "branch": report.branch or any(file.has_branches for file in files),
-        "facts": [[label, shown(sentence, 2_000)] for label, sentence in facts],
+        "facts": shown_facts(facts),
         "below": shown(common_folder(files)),
         "paths": [shown(file.path) for file in files],
         "missing": [shown(missing_text(file), 2_000) for file in files],
         "of": len(report.files),
         "totals": {name: getattr(report.totals, of) for name, of in _NUMBERS.items()},
-        "problems": [
-            [shown(problem.path), shown(problem.text, 2_000)] for problem in report.problems if not problem.minor
-        ],
+        "problems": shown_facts((shown(one.path), one.text) for one in report.problems if not one.minor),
     }
     columns = {name: counts(getattr(file.numbers, of) for file in files) for name, of in _NUMBERS.items()}
     return packed(head, {**columns, "changed": counts(int(file.changed) for file in files)})

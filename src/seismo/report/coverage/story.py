@@ -10,7 +10,7 @@ from seismo.coverage.recorded_settings import settings_text
 from seismo.errors import UsageError
 from seismo.escape import printable
 from seismo.report import words as text
-from seismo.report.facts import command_line, header, losses, wall_ns
+from seismo.report.facts import header, wall_ns
 from seismo.report.story import Name, Row, Section, Story, facts_section, falling, rounded
 from seismo.report.story.steps import Steps, option
 
@@ -75,8 +75,7 @@ def story(kind: Coverage, recording: Recording, file: str, most: int) -> Story:
     ]
     sections = [section for section in sections if section.rows or section.name == "files"]
     sections.append(_steps(recording, file, report))
-    lost = bool(losses(recording, _SIGNS))
-    return Story("coverage", "Coverage of", command_line(recording), file, _totals(recording, report), sections, lost)
+    return Story.of(recording, file, "coverage", "Coverage of", _totals(recording, report), sections)
 
 
 def story_facts(recording: Recording, settings: Settings, signs: Signs) -> Facts:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from seismo.report import facts, words
 from seismo.report.lines.timed_source import PYTHON, TimedFile, TimedFunction, TimedProgram, timed_program
 from seismo.report.page.document import drawn
-from seismo.report.page.payload import counts, doubles, packed, shown, shown_lines
+from seismo.report.page.payload import counts, doubles, shown, shown_facts, shown_lines
 from seismo.report.waiting import ELAPSED, reasons
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def page(recording: Recording, options: Options) -> str:
         "kind": "lines",
         "times": times,
         "there": there,
-        "facts": [[label, shown(sentence, 2_000)] for label, sentence in facts.header(recording, words.Signs())],
+        "facts": shown_facts(facts.header(recording, words.Signs())),
         "files": _files(files, chosen),
         "modules": [shown(one.module) for one in functions],
         "names": [shown(one.qualname) for one in functions],
@@ -52,7 +52,7 @@ def page(recording: Recording, options: Options) -> str:
     for one in there:
         columns |= _times(one, _rows(recording.timed(one).lines, recording), functions)
     columns |= _line_columns(program, functions, head)
-    return drawn(title, "lines", packed({**head, "title": shown(title)}, columns))
+    return drawn(title, head, columns)
 
 
 def _rows(table: Any, recording: Recording) -> Sequence[LineRow]:

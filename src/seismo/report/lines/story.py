@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from seismo.escape import printable
 from seismo.report import words as text
-from seismo.report.facts import command_line, cpu_ns, filter_words, header, losses, thread_count, wall_ns
+from seismo.report.facts import cpu_ns, filter_words, header, thread_count, wall_ns
 from seismo.report.libraries import library_words
 from seismo.report.lines.columns import MEANINGS, NARROW, OF_FUNCTIONS, OF_LINES, LineCells, hottest, of_times
 from seismo.report.lines.timed_source import TimedFunction, TimedProgram, timed_program
@@ -57,8 +57,7 @@ def story(recording: Recording, file: str, most: int, options: Options) -> Story
     sections = [facts_section(header(recording, _SIGNS)), *tables(program, options, hidden, _SIGNS), _problems(program)]
     sections = [section for section in sections if section.rows or section.name == "lines"]
     sections += [marks_section(marks(MEANINGS, sections)), _steps(recording, file, program)]
-    lost = bool(losses(recording, _SIGNS))
-    return Story("lines", "Times of lines of", command_line(recording), file, totals(recording), sections, lost)
+    return Story.of(recording, file, "lines", "Times of lines of", totals(recording), sections)
 
 
 def shown_program(recording: Recording, options: Options, signs: Signs) -> tuple[TimedProgram, Options, str]:

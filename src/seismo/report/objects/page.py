@@ -17,7 +17,7 @@ from seismo.report.objects.holders import Holder, Holders, chain
 from seismo.report.objects.options import check_page
 from seismo.report.objects.page_tables import Tables
 from seismo.report.page.document import drawn
-from seismo.report.page.payload import counts, doubles, packed, shown
+from seismo.report.page.payload import counts, doubles, shown, shown_facts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,15 +47,14 @@ def page(recording: Recording, options: Options) -> str:
     columns |= tables.columns
     head: dict[str, object] = {
         "kind": "objects",
-        "facts": [[label, shown(sentence, 2_000)] for label, sentence in facts.header(recording, _SIGNS)],
+        "facts": shown_facts(facts.header(recording, _SIGNS)),
         "tiles": _tiles(recording, grouped.totals(recording)),
         "timeline": timeline,
         "tables": tables.described,
         "lives": _lives(types),
         "held": _held(descriptions),
-        "title": shown(title),
     }
-    return drawn(title, "objects", packed(head, columns))
+    return drawn(title, head, columns)
 
 
 def _tiles(recording: Recording, totals: ObjectGroup) -> list[tuple[str, str]]:

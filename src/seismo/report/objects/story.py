@@ -12,7 +12,7 @@ from seismo.expression.lexer import quoted
 from seismo.model.objects import groups as grouped
 from seismo.model.objects import leaks as judged
 from seismo.report import words as text
-from seismo.report.facts import command_line, filter_words, header, losses, wall_ns
+from seismo.report.facts import filter_words, header, wall_ns
 from seismo.report.objects.columns import (
     ALIVE,
     BY_LINE,
@@ -105,8 +105,7 @@ def story(recording: Recording, file: str, most: int, options: Options) -> Story
     tables = Tables(ObjectWords(recording, _SIGNS), shown)
     sections = [facts_section(header(recording, _SIGNS)), *tables.all()]
     sections += [marks_section(marks(MEANINGS, sections)), _steps(recording, file, sections)]
-    lost = bool(losses(recording, _SIGNS))
-    return Story("objects", "Objects of", command_line(recording), file, totals(recording), sections, lost)
+    return Story.of(recording, file, "objects", "Objects of", totals(recording), sections)
 
 
 def totals(recording: Recording) -> dict[str, Any]:

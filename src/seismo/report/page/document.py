@@ -17,9 +17,12 @@ from typing import TYPE_CHECKING
 from seismo.errors import FormatError, missing_folder
 from seismo.escape import printable
 from seismo.model.replaced_file import replaced
+from seismo.report.page.payload import packed, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from seismo.report.page.payload import Columns
 
 
 def text(value: str) -> str:
@@ -55,17 +58,20 @@ def _head(style: str, script: str) -> str:
     )
 
 
-def drawn(title: str, name: str, data: str) -> str:
-    """Return a whole page that draws itself.
+def drawn(title: str, head: Mapping[str, object], columns: Columns) -> str:
+    """Return a whole page that draws itself, with the bundle in `built` that the head's `kind` names.
 
-    title: plain text, escaped here. name: of the bundle in `built` that draws it. data: from
-    seismo.report.page.payload.packed(), in which no character can end the element around it.
+    title: plain text, escaped here. head, columns: as in seismo.report.page.payload.packed(), without the title.
     """
-    return "".join(drawn_in_parts(title, name, data, ()))
+    return "".join(drawn_in_parts(title, str(head["kind"]), packed({**head, "title": shown(title)}, columns), ()))
 
 
 def drawn_in_parts(title: str, name: str, data: str, more: Iterable[tuple[str, str]]) -> Iterator[str]:
-    """Yield the page in pieces, for pages of any size. more: ids and data of further elements, made on demand."""
+    """Yield the page in pieces, for pages of any size.
+
+    title: plain text, escaped here. name: of the bundle in `built` that draws it. data: from packed(), in which no
+    character can end the element around it. more: ids and data of further elements, made on demand.
+    """
     style, script = _asset("built/page.css"), _asset(f"built/{name}.js")
     yield (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'

@@ -47,6 +47,11 @@ def shown_lines(lines: Sequence[str]) -> list[str]:
     return [shown(line[: 4 * LONGEST].expandtabs()) for line in lines]
 
 
+def shown_facts(facts: Iterable[tuple[str, str]]) -> list[list[str]]:
+    """Return facts for a page: their labels and sentences."""
+    return [[label, shown(sentence, 2_000)] for label, sentence in facts]
+
+
 def _shortened(text: str, longest: int) -> str:
     half = (longest - 1) // 2
     return text[:half] + _CUT + text[-half:]

@@ -14,10 +14,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from seismo.report.facts import command_line, losses
+from seismo.report.words import Signs
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
+    from seismo.model import Recording
     from seismo.report.kind import Facts
 
     Place = tuple[int, int]  # numbers of a section and of a row in it
@@ -99,6 +103,13 @@ class Story:
     sections: list[Section]
     lost: bool = False
     left_out: list[str] = field(default_factory=list)
+
+    @classmethod
+    def of(
+        cls, recording: Recording, file: str, kind: str, title: str, totals: dict[str, Any], sections: list[Section]
+    ) -> Story:
+        """Return the story of a recording in a file."""
+        return cls(kind, title, command_line(recording), file, totals, sections, bool(losses(recording, Signs())))
 
     def order(self) -> list[Place]:
         """Return all rows by falling weight; a child comes after its parent."""
