@@ -29,7 +29,6 @@ _FROZEN = "<frozen "
 
 
 def _is_version(name: str) -> bool:
-    """Return True for a folder like python3.12."""
     return name.startswith("python3.") and name[8:].rstrip("t").isdigit()
 
 

@@ -77,7 +77,6 @@ def about_functions(words: str) -> Expression:
 
 
 def _verdicts(functions: Table[FunctionRow], expression: Expression) -> Iterator[bool]:
-    """Yield for each row of the table whether the expression is true."""
     names = ("kind", "module", "qualname", "file", "line", "calls", "total_ns", "own_ns")
     for kind, module, qualname, file, line, calls, total, own in zip(*(functions[name] for name in names), strict=True):
         facts: dict[str, Any] = {

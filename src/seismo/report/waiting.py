@@ -73,7 +73,6 @@ def sentence(recording: Recording, signs: Signs) -> str:
 
 
 def _most(recording: Recording, waited: float, signs: Signs) -> str:
-    """Return the function with most of the waiting in words, or ""."""
     functions = recording.functions
     if recording.timed_rows is not functions:
         return ""

@@ -272,12 +272,17 @@ def right(text: str, width: int) -> str:
 
 def wrapped(text: str, width: int) -> list[str]:
     """Split the text at blanks into lines of at most `width` columns; a longer word stays whole."""
+    return filled(text.split(" "), width)
+
+
+def filled(pieces: Iterable[str], width: int) -> list[str]:
+    """Return the pieces on lines of at most `width` columns, with blanks between them; a longer piece stays whole."""
     lines: list[str] = []
-    for word in text.split(" "):
-        if lines and cells(lines[-1]) + 1 + cells(word) <= width:
-            lines[-1] += " " + word
+    for piece in pieces:
+        if lines and cells(lines[-1]) + 1 + cells(piece) <= width:
+            lines[-1] += " " + piece
         else:
-            lines.append(word)
+            lines.append(piece)
     return lines
 
 

@@ -122,7 +122,7 @@ class Routes:
     def __call__(self, path: str, query: Mapping[str, str]) -> Answer:
         """Return the answer for a path below the token. Raise NothingThereError or UsageError."""
         if path == "":
-            return Answer(viewer_page.page().encode(), "text/html; charset=utf-8", viewer_page.policy())
+            return viewer_page.answer()
         if path == "recordings":
             return _json([self._about(number) for number in range(len(self.shown))])
         number, _, what = path.partition("/")

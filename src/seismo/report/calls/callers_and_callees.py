@@ -173,6 +173,5 @@ def _write_one(
 
 
 def _place(cells: FunctionCells, other: int, share: Share) -> tuple[float, int, str, int]:
-    """Return the sort key of a caller or callee: its time, the calls, the name."""
     time = text.rank(share.total_ns, share.error_ns)
     return -time, -share.calls, cells.name(other) if other != NOBODY else "", other

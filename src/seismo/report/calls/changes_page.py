@@ -83,7 +83,6 @@ def _state(row: DiffRow) -> str:
 
 
 def _libraries(recordings: Sequence[Recording], numbers: dict[Any, int]) -> list[int]:
-    """Return for each function 1 if it is a library's on any side, else 0."""
     found = [0] * len(numbers)
     for recording in recordings:
         known = keys(recording)

@@ -151,7 +151,6 @@ def _texts(texts: Iterable[str]) -> list[str]:
 
 
 def _function_columns(chosen: Chosen) -> Columns:
-    """Return the columns of the table of functions, for each kind of time."""
     sums = chosen.sums(TIMES[0])
     columns: Columns = {name: counts(sums(name)) for name in ("calls", "resumes", "exceptions", "awaits")}
     columns["bound"] = counts(sums("lower_bound"))

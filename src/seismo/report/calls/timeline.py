@@ -169,7 +169,6 @@ def _shown(rows: Table[CallRow], hidden: Collection[int], threads_of: Mapping[in
 
 
 def _of_threads(head: dict[str, Any], threads_of: Mapping[int, int], deepest: Sequence[int]) -> dict[str, Any]:
-    """Return the head restricted to the chosen threads."""
     rows = [head["threads"][thread] for thread in threads_of]
     head["threads"] = [{**row, "depth": depth} for row, depth in zip(rows, deepest, strict=True)]
     for name in ("instants", "gaps"):

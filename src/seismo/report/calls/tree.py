@@ -163,6 +163,7 @@ class CallTree:
         fold_libraries = limits.fold and not (limits.libraries or self._hidden or modules or filter_words(recording))
         folds = Folds(recording, self._system.functions) if fold_libraries else None
         self.folds = folds if folds and folds.any else None
+        self.opened: list[Branch] = []
         self.roots = self._branches(roots, None)
         if self._system.functions and not self.roots:  # the program did nothing else
             self._system = ImportSystem()
@@ -171,6 +172,7 @@ class CallTree:
     def open(self, branch: Branch) -> None:
         """Find the branch's children and add up its own numbers."""
         branch.opened = True
+        self.opened.append(branch)
         if self.folds and self.folds.inside[branch.nodes[0]] and self._open_fold(branch, self.folds.inside):
             return
         below: list[int] = []
@@ -291,7 +293,7 @@ def open_tree(tree: CallTree) -> None:
     heap: list[tuple[float, int, Branch]] = []
     tree.small = 0
     order = count()  # ties go to the branch found first
-    opened = lines = 0
+    lines = 0
     long_run = LONG_RUN_OF_OWN if tree.folds else LONG_RUN
 
     def wait(branches: Iterable[Branch]) -> None:
@@ -303,10 +305,9 @@ def open_tree(tree: CallTree) -> None:
             tree.small += not large
 
     wait(tree.roots)
-    while heap and opened < OPENED_AT_MOST and (limits.lines is None or lines < limits.lines):
+    while heap and len(tree.opened) < OPENED_AT_MOST and (limits.lines is None or lines < limits.lines):
         branch = heapq.heappop(heap)[2]
         tree.open(branch)
-        opened += 1
         if branch.calls_on() and not branch.inside:
             branch.run = 1 + (branch.parent.run if branch.parent else 0)
         lines += not (limits.fold and branch.run > long_run)
@@ -427,7 +428,7 @@ class _TreeWriter:
         self._paper, self._cells, self._tree = paper, cells, tree
         roomy = paper.width >= ROOMY
         self._indent = 2 if roomy else 1  # columns of a level
-        opened = self._opened()
+        opened = tree.opened
         self._own = roomy and tree.times != "calls"
         least = max(1.0, tree.notable_ns)
         self._waits = tree.times in ("cpu", "wall") and any(branch.wait_ns >= least for branch in opened)
@@ -439,16 +440,6 @@ class _TreeWriter:
         self._room = max(24, paper.width - 2 - sum(self._widths) - 2)
         longest = max((text.cells(cells.name(branch.function)) for branch in opened), default=0)
         self._deepest = max(4, (self._room - max(26, min(self._room // 2, longest))) // self._indent)
-
-    def _opened(self) -> list[Branch]:
-        found: list[Branch] = []
-        waiting = list(self._tree.roots)
-        while waiting:
-            branch = waiting.pop()
-            if branch.opened:
-                found.append(branch)
-                waiting += branch.children
-        return found
 
     def write(self) -> None:
         """Write the heading, the branches, and the rest of each."""

@@ -274,7 +274,6 @@ def write_window(
 
 
 def _streams(windows: list[Window]) -> Iterator[tuple[int, dict[int, CallRow]]]:
-    """Yield the thread and the rows of each stream."""
     for window in windows:
         streams: dict[tuple[int, int], dict[int, CallRow]] = {}
         for number, row in enumerate(window.calls):

@@ -112,7 +112,6 @@ def _write(paper: Paper, title: str, places: Sequence[_Place], limit: int | None
 
 
 def _numbers(lines: Sequence[int]) -> str:
-    """`12-15,20`."""
     return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in runs(lines))
 
 

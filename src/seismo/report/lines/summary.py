@@ -59,7 +59,6 @@ def lines(recording: Recording, signs: Signs, width: int) -> list[Styled]:
 
 
 def _place(row: LineRow, with_inner: bool) -> tuple[float, int, int, int]:
-    """Return the sort key of a line: its time, the hits, its place."""
     times = (row.total_ns, row.total_error_ns) if with_inner else (row.own_ns, row.own_error_ns)
     return -rank(*times), -row.hits, row.function, row.line
 

@@ -118,7 +118,6 @@ def bounded(died: int, live: int, recording: Recording, signs: Signs) -> tuple[s
 
 
 def _spans(recording: Recording) -> str:
-    """Return the functions whose calls are spans, with the number of calls."""
     spans, functions = recording.object_spans, recording.functions
     calls: dict[str, int] = {}
     for function, number in zip(spans["function"], spans["calls"], strict=True):

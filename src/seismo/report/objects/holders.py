@@ -151,13 +151,5 @@ def chain(holder: Holder) -> list[Holder]:
 def _wrapped(chain: list[Holder], width: int, signs: Signs) -> list[str]:
     """Return the chain as lines, broken before an arrow."""
     pieces = [text.beginning(f"{signs.held} {holder.words()}", max(24, width), signs) for holder in chain]
-    ending = chain[-1].ending()
-    if ending:
-        pieces.append(f"({ending})")
-    lines: list[str] = []
-    for piece in pieces:
-        if lines and text.cells(lines[-1]) + 1 + text.cells(piece) <= width:
-            lines[-1] += " " + piece
-        else:
-            lines.append(piece)
-    return lines
+    pieces += [f"({ending})"] if (ending := chain[-1].ending()) else []
+    return text.filled(pieces, width)

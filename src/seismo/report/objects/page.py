@@ -58,7 +58,6 @@ def page(recording: Recording, options: Options) -> str:
 
 
 def _tiles(recording: Recording, totals: ObjectGroup) -> list[tuple[str, str]]:
-    """Return the numbers of all objects together."""
     about = _SIGNS.about if totals.approximate else ""
     most, exact = object_facts.peak(recording)
     died, live = object_facts.bounded(totals.died, totals.live, recording, _SIGNS)

@@ -42,7 +42,6 @@ _FUNCTIONS = 8  # most functions of a call path
 
 
 def _of_group(column: Column) -> Column:
-    """Return a column of a group for leaks."""
     value = column.value
     return column._replace(
         cell=lambda cells, leak: column.cell(cells, leak.group),

@@ -31,7 +31,7 @@ from seismo.report.objects.columns import (
 )
 from seismo.report.objects.facts import by_type_only, peak
 from seismo.report.objects.group_descriptions import HARMLESS, ObjectWords, style, verdict_words
-from seismo.report.objects.holders import Held, Holder, Holders
+from seismo.report.objects.holders import Held, Holders
 from seismo.report.objects.libraries import others_in_words
 from seismo.report.options import Options
 from seismo.report.story import (
@@ -313,12 +313,8 @@ def _names(words: ObjectWords, group: ObjectGroup) -> list[str]:
 # ---- Holders of survivors. ----
 
 
-def _held(held: Held | None) -> list[dict[str, Any]]:
+def _held(held: Held | None, depth: int = 1) -> list[dict[str, Any]]:
     """Return the direct holders, each with its own holders, at most a few of each."""
-    return _holders(held.ranked(), 1) if held is not None else []
-
-
-def _holders(holders: Sequence[Holder], depth: int) -> list[dict[str, Any]]:
     return [
         {
             "count": one.count,
@@ -326,9 +322,9 @@ def _holders(holders: Sequence[Holder], depth: int) -> list[dict[str, Any]]:
             "by": one.by,
             "root": one.is_root,
             "ending": one.ending(),
-            "held_by": _holders(one.ranked(), depth + 1) if depth < _DEEPEST else [],
+            "held_by": _held(one, depth + 1),
         }
-        for one in holders[:_HOLDERS]
+        for one in (held.ranked()[:_HOLDERS] if held is not None and depth <= _DEEPEST else ())
     ]
 
 

@@ -8,7 +8,7 @@ from seismo.report.facts import wall_ns
 from seismo.report.objects import facts as object_facts
 from seismo.report.summary_lines import indented
 from seismo.report.tables import grid_of
-from seismo.report.words import Signs, beginning, cells, duration, line_and_type, number_of, shorten
+from seismo.report.words import Signs, beginning, duration, filled, line_and_type, number_of, shorten
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -56,7 +56,6 @@ def _totals(recording: Recording, signs: Signs) -> str:
 
 
 def _calls(recording: Recording, signs: Signs) -> str:
-    """Return how many objects the chosen calls left alive."""
     from seismo.model.objects import leaks
 
     spans = leaks.spans(recording)
@@ -82,13 +81,8 @@ def _table(section: Section, width: int, signs: Signs) -> list[Styled]:
 
 def _chain(holders: str, width: int, signs: Signs) -> list[str]:
     """Return the way to a root on at most two lines; a longer one keeps both ends."""
-    lines: list[str] = []
-    for link in holders.split(f" {signs.held} "):
-        piece = beginning(f"{signs.held} {link}", width, signs)
-        if lines and cells(lines[-1]) + 1 + cells(piece) <= width:
-            lines[-1] += f" {piece}"
-        else:
-            lines.append(piece)
+    links = holders.split(f" {signs.held} ")
+    lines = filled((beginning(f"{signs.held} {link}", width, signs) for link in links), width)
     return lines if len(lines) <= 2 else [lines[0], beginning(f"{signs.held} {signs.cut} {lines[-1]}", width, signs)]
 
 

@@ -9,6 +9,7 @@ Python's escapes, as everywhere in seismo.
 
 from __future__ import annotations
 
+import functools
 import re
 
 from seismo.escape import printable
@@ -33,45 +34,29 @@ def markdown(story: Story, max_lines: int | None = None) -> str:
     """Return the document, which ends with a line feed. max_lines: its most lines, or None to fit into BYTES."""
     if max_lines is None:
         return fitting(story, written, lambda shown: len(shown.encode("utf-8", "replace")) <= BYTES)
-    write = written_closely if max_lines < CLOSELY else written
+    write = functools.partial(written, closely=max_lines < CLOSELY)
     return fitting(story, write, lambda shown: shown.count("\n") <= max_lines)
 
 
-def written_closely(story: Story) -> str:
-    """Return all of a story compactly: without blank lines, and with lists instead of tables."""
-    lines = [_title(story)]
-    if story.sections:
-        lines.append(_left_out(story) + NOTE)
+def written(story: Story, closely: bool = False) -> str:
+    """Return all of a story. closely: without blank lines, and with lists instead of tables."""
+    blank = [] if closely else [""]
+    note = [_left_out(story) + NOTE] if story.sections else []
+    lines = [_title(story), *(note if closely else [])]
     for section in story.sections:
         more = f"{section.more:,} more" if section.more and section.rows else ""
-        remarks = "; ".join(filter(None, (section.remarks, more)))
+        remarks = "; ".join(filter(None, (section.remarks, more if closely else "")))
+        lines += blank
         if section.title:
-            lines.append(f"## {_words(section.title)}" + (f" ({_sentence(remarks)})" if remarks else ""))
+            lines += [f"## {_words(section.title)}" + (f" ({_sentence(remarks)})" if remarks else ""), *blank]
         if not section.rows:
-            lines.append(f"- {_sentence(section.none)}")
-        elif section.form == "table":
-            lines += _items(section)
+            lines.append(f"{'- ' if closely else ''}{_sentence(section.none)}")
+        elif closely:
+            lines += filter(None, (_items if section.form == "table" else _FORMS[section.form])(section))
         else:
-            lines += [line for line in _FORMS[section.form](section) if line]
-    return "\n".join(lines) + "\n"
-
-
-def written(story: Story) -> str:
-    """Return all of a story."""
-    lines = [_title(story)]
-    for section in story.sections:
-        lines.append("")
-        if section.title:
-            remark = f" ({_sentence(section.remarks)})" if section.remarks else ""
-            lines += [f"## {_words(section.title)}{remark}", ""]
-        if not section.rows:
-            lines.append(_sentence(section.none))
-            continue
-        lines += _FORMS[section.form](section)
-        if section.more and section.title:
-            lines += ["", f"{_SIGNS.cut} {section.more:,} more"]
-    if story.sections:
-        lines += ["", _left_out(story) + NOTE]
+            lines += _FORMS[section.form](section)
+            lines += ["", f"{_SIGNS.cut} {more}"] if more and section.title else []
+    lines += ["", *note] if note and not closely else []
     return "\n".join(lines) + "\n"
 
 
