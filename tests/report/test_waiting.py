@@ -272,9 +272,6 @@ def test_the_commands_take_time(file, capsys, tmp_path):
     ):
         assert main([*words, "--time", "wait"]) == 2
         assert "the recording does not separate waiting from running" in capsys.readouterr().err
-    Builder().build({"recorder": "coverage"}).save("cover.seismo")
-    assert main(["report", "cover.seismo", "--time", "cpu"]) == 2
-    assert "--time applies to recordings of calls and lines only" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("times", ["cpu", "wall", "wait"])
@@ -288,11 +285,6 @@ def test_threads_on_one_another_keep_their_times(times):
         assert sum(saved.functions["own_ns"]) == pytest.approx(sum(recording.functions["own_ns"]))
     with pytest.raises(ValueError, match="times are one of cpu, wall, wait"):
         recording.timed("idle")
-
-
-def test_where_limits_limit_running(report):
-    tree = table(report(server(), 100, min=0), "Call tree")
-    assert tree[-2][-2] in ("_queue:SimpleQueue.get", "app:worker")
 
 
 @pytest.mark.parametrize("times", ["wall", "cpu", "wait", "calls"])

@@ -70,10 +70,12 @@ def test_the_timeline_of_a_page_in_a_browser(trace, browser, tmp_path):
     with page(browser, viewport={"width": 1280, "height": 720}) as view:
         view.goto(path.as_uri())
         view.locator(".sight").wait_for()
+        assert "mostly waits" in view.locator(".trace .legend").inner_text()
         view.keyboard.press("/")
         view.keyboard.type(":inner$")
         view.keyboard.press("Enter")
         view.wait_for_function("() => document.querySelector('.panel h2')?.innerText.endsWith(':inner')")
+        view.locator(".panel .source", has_text="return number + 1").wait_for()
         view.keyboard.press("Escape")
         view.keyboard.press("f")
         drag_over_all(view)

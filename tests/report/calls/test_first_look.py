@@ -12,14 +12,11 @@ PLANTED = Path(__file__).parent / "planted"
 CAUSES = {
     "slow_c_call": r"zlib:compress|__main__:respond",
     "sleep_in_handler": r"__main__:fetch_profile",
-    "n_plus_one": r"__main__:author_of",
     "lock": r"__main__:write_report",
     "imports": r"import (asyncio|unittest)",
-    "regular_expression": r"__main__:is_valid",
     "recursion": r"__main__:ways",
     "collector": r"__main__:load|gc:collect",
     "debug_logging": r"logging:Logger\.debug",
-    "deep_copies": r"copy:deepcopy",
 }
 
 

@@ -75,6 +75,8 @@ def test_the_end_is_the_last_calls_with_those_that_made_them():
     assert "52 calls" in text or "51 calls" in text
     assert "made:main" in text
     assert "still running" in text
+    assert "mark here" in text
+    assert "\x1b" not in text
 
 
 def test_each_thread_ends_in_its_own_time(monkeypatch):
@@ -96,12 +98,6 @@ def test_each_thread_ends_in_its_own_time(monkeypatch):
     assert text.count("made:last") == 2
     assert "calls were read" not in text
     assert text.count("thread 0") == 1
-
-
-def test_what_the_program_said_is_harmless_to_show():
-    text = shown(played(), "end")
-    assert "mark here" in text
-    assert "\x1b" not in text
 
 
 def test_rows_are_limited_and_the_rest_is_told():

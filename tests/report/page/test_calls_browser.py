@@ -8,7 +8,6 @@ from browser import page
 from browsers import Shown, violations
 
 import seismo
-from seismo import model
 from seismo.escape import printable
 from seismo.model import Builder
 from seismo.report import words
@@ -352,34 +351,6 @@ def test_a_key_takes_the_tooltip_away(show, program):
         shown.until(lambda: shown.page.locator(".tip").count() == 0)
 
 
-def test_a_timeline_has_its_legend_and_the_source_of_the_chosen_call(show):
-    with seismo.trace() as t:
-        leaf(3)
-    shown = show(t.recording)
-    assert "mostly waits" in shown.text(".trace .legend")
-    shown.page.locator(".trace input").fill("leaf")
-    shown.press("Enter")
-    shown.until(lambda: shown.page.locator(".panel .source").count() == 1)
-    assert "return number + 1" in shown.text(".panel .source")
-
-
-def leaf(number):
-    return number + 1
-
-
-def test_the_graph_has_the_totals_of_the_reports_tree(show, json_tool):
-    shown = show(json_tool)
-    if shown.page.get_by_label("Fold libraries").count():
-        shown.page.get_by_label("Fold libraries").uncheck()
-        shown.settle()
-    recording = json_tool.timed("cpu").combined()
-    tree, functions = recording.tree, recording.functions
-    totals = {functions["qualname"][row.function]: row.total_ns for row in tree if row.depth < 3}
-    found = {frame["name"]: frame["value"] for frame in shown.seen() if frame["row"] == 1}
-    expected = {"import json.tool": totals["<module>"], "threading:Thread._bootstrap": totals["Thread._bootstrap"]}
-    assert found == pytest.approx(expected, rel=1e-6)
-
-
 @pytest.mark.parametrize(("size", "scheme"), [((1280, 720), "light"), ((390, 844), "dark")], ids=["wide", "phone"])
 def test_every_size_and_light(show, program, scheme, size):
     shown = show(program, scheme=scheme, size=size)
@@ -447,13 +418,6 @@ def test_one_without_times_is_drawn_by_its_calls(show):
     heads = " ".join(shown.page.locator("th").all_inner_texts())
     assert "calls" in heads
     assert not {"own", "total"} & set(heads.split())
-
-
-def test_one_that_is_cut_short_says_so(show, program):
-    shown = show(model.read(program.to_bytes()[:-200]))
-    assert "something was lost" in shown.text("header")
-    shown.page.locator("summary").click()
-    assert "cut" in shown.text("header dl")
 
 
 def test_damaged_data_says_so(browser, tmp_path, program):

@@ -149,14 +149,6 @@ def test_a_head_sorts_and_sorts_the_other_way(show, program):
         assert rows(shown, ".list")[0][-1] == first, "own lines stay first"
 
 
-def test_an_address_names_a_line(show, program, browser, tmp_path):
-    shown = show(program)
-    shown.page.locator(".whole-source th a", has_text="8").first.click()
-    shown.settle()
-    assert shown.page.url.endswith("app.py:8")
-    assert [row[1] for row in source(shown) if "here" in row[0]] == ["8"]
-
-
 def _doubtful(folder, seed=5):
     rng = random.Random(seed)
     b = builder()

@@ -70,7 +70,10 @@ def test_hostile_names_are_code(text):
     ]  # fmt: skip
 
 
-def test_no_name_stands_in_words(text):
+@pytest.mark.parametrize("lines", [1, 4, 10, 16, 25, 40, 58, 5_000])
+def test_no_name_stands_in_words(tmp_path, lines):
+    recording = samples.hostile(tmp_path)
+    text = markdown(of(recording).story(recording, "evil.seismo", most=500), lines)
     _, inline = parsed(text)
     said = " ".join(token.content for token in inline if token.type in ("text", "text_special"))
     for sign in ("script", "alert", "example.org", "Ignore all", "@someone", "forged", "heading", "\u202e", "\x1b"):
@@ -84,14 +87,6 @@ def test_source_is_a_block_that_it_cannot_leave(text):
     assert fences
     assert any("```\n" in block.content and "<script>" in block.content for block in fences)
     assert {block.info for block in fences} == {"text"}
-
-
-def test_html_shows_what_it_is(text):
-    html = PARSER.render(text)
-    assert "<script" not in html
-    assert "<a " not in html
-    assert "<img" not in html
-    assert "&lt;script&gt;" in html
 
 
 @pytest.mark.parametrize("hostile", ["|`<b>", "\n# x\n", "[a](https://example.org)"])
@@ -130,12 +125,3 @@ def test_any_name_leaves_the_structure_as_it_is(name):
 def of_a_plain_name(lines):
     plain = named("plain")
     return structure(markdown(of(plain).story(plain, "plain"), lines))
-
-
-@pytest.mark.parametrize("lines", [1, 4, 10, 16, 25, 40, 58])
-def test_short_documents_are_as_safe(tmp_path, lines):
-    recording = samples.hostile(tmp_path)
-    _, inline = parsed(markdown(of(recording).story(recording, "evil.seismo"), lines))
-    said = " ".join(token.content for token in inline if token.type in ("text", "text_special"))
-    for sign in ("script", "alert", "example.org", "Ignore all", "@someone", "forged"):
-        assert sign not in said

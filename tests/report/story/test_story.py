@@ -132,25 +132,13 @@ def test_the_spans_that_a_program_named_are_told(tmp_path):
     )
 
 
-def test_a_row_of_another_shape_is_refused_by_the_schema(stories):
-    told = json.loads(document(stories["calls"]))
-    del told["sections"]["functions"]["rows"][0]["calls"]
-    with pytest.raises(jsonschema.ValidationError):
-        VALIDATOR.validate(told)
-
-
 def test_json_is_ascii_and_a_row_a_line(stories):
     text = document(stories["hostile"])
     assert text.isascii()
     assert all(line.isprintable() for line in text.splitlines())
     rows = json.loads(text)["sections"]["functions"]["rows"]
     assert sum(line.startswith('{"function":') for line in text.splitlines()) >= len(rows)
-    assert {row["module"] for row in rows} == set(samples.HOSTILE)
-
-
-def test_json_without_a_limit_has_every_name_in_full(stories):
-    rows = json.loads(document(stories["hostile"]))["sections"]["functions"]["rows"]
-    assert max(len(row["module"]) for row in rows) == 3000
+    assert {row["module"] for row in rows} == set(samples.HOSTILE), "every name in full"
 
 
 # ---- the numbers are the report's ----
