@@ -128,7 +128,7 @@ def overview(
         *[("pace", pace) for pace in _paces(found) if pace],
         *[("note", note)][: int(some)],
         *[("note", STRANGERS)][: int(_strangers(old, new))],
-        *incomplete(signs, *named(old, "old"), *named(new, "new")),
+        *lacking(old, new, signs),
     ]
 
 
@@ -162,9 +162,14 @@ def without_times(recordings: Sequence[Recording]) -> bool:
     return any(one.timeless for one in recordings)
 
 
-def named(side: Sequence[Recording], name: str) -> list[tuple[str, Recording]]:
-    """Return the recordings of a side with their names, numbered if there are several."""
-    return [(f"{name} {number}" if len(side) > 1 else name, one) for number, one in enumerate(side, 1)]
+def lacking(old: Sequence[Recording], new: Sequence[Recording], signs: text.Signs) -> list[tuple[str, str]]:
+    """Return facts on recordings of the sides that are damaged or have no end, numbered if a side has several."""
+    named = [
+        (f"{name} {number}" if len(side) > 1 else name, one)
+        for name, side in (("old", old), ("new", new))
+        for number, one in enumerate(side, 1)
+    ]
+    return incomplete(signs, *named)
 
 
 def described(side: Sequence[Recording], words: Compared, signs: text.Signs) -> str:

@@ -73,8 +73,7 @@ NOTES = {
     "sites-off": "{n} call site{s} disabled after calling the same function many times: later calls of C functions "
     "there are not counted ({at_least} where they are known)",
     "cython-unseen": "the interpreter's profile function does not report calls of Cython 3's functions: their "
-    "time belongs to "
-    "their callers",
+    "time belongs to their callers",
     "cut-edges": "{n} event{s} may lie on the other side of an end of the window, between two readings of the clock",
     "calls-left-out": "{n} call{s} of the window left out when it was recorded: they are in no number here",
     "branches-unknown": "{n} branch{es} left out: the file does not have their targets",

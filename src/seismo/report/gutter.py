@@ -8,7 +8,6 @@ lambdas.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from seismo.escape import printable
@@ -17,27 +16,35 @@ from seismo.report.story import Row, Section, Story, facts_section
 from seismo.report.words import Signs
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping
 
     from seismo.model import Recording
     from seismo.report.sources import Sources
 
+    Note = dict[str, Any]  # as JSON
 
-@dataclass(slots=True)
-class Note:
-    """A note about one line of a source file.
+
+def note(
+    line: int,
+    data: Mapping[str, Any],
+    words: str,
+    details: Iterable[tuple[str, str]],
+    heat: float | None = None,
+    state: str = "",
+) -> Note:
+    """Return a note about one line of a source file.
 
     words: text beside the line. details: (label, words) pairs for a tooltip. heat: from 0 to 1, where 1 is the hottest
     line of all, or None if there is nothing to compare. state: coverage state "executed", "missing", "partial" or
     "excluded", or "".
     """
-
-    line: int
-    data: dict[str, Any]
-    words: str
-    details: Sequence[tuple[str, str]]
-    heat: float | None = None
-    state: str = ""
+    shown = {"line": line, **data, "words": printable(words)}
+    shown["details"] = [[label, printable(text)] for label, text in details if text]
+    if heat is not None:
+        shown["heat"] = round(min(1.0, max(0.0, heat)), 6)
+    if state:
+        shown["state"] = state
+    return shown
 
 
 def as_story(recording: Recording, file: str, kind: str, words: str, files: Iterable[Row]) -> Story:
@@ -53,27 +60,17 @@ def noted(notes: Iterable[tuple[str, Note]], sources: Sources) -> list[Row]:
     Pseudo-files (`<string>`, the interpreter's frozen modules) cannot be opened and are left out.
     """
     files: dict[str, list[Note]] = {}
-    for file, note in notes:
-        if note.line > 0 and file and not file.startswith("<"):
-            files.setdefault(file, []).append(note)
+    for file, one in notes:
+        if one["line"] > 0 and file and not file.startswith("<"):
+            files.setdefault(file, []).append(one)
     found = [noted_file(sources.path(file), sources.of(file).problem, of_file) for file, of_file in files.items()]
     return sorted(found, key=lambda row: str(row.data["path"]))
 
 
 def noted_file(path: str, problem: str, notes: Iterable[Note]) -> Row:
     """Return a source file with its notes. problem: why its lines may not be what ran, or ""."""
-    lines = [_note(note) for note in sorted(notes, key=lambda note: note.line)]
+    lines = sorted(notes, key=lambda one: one["line"])
     return Row({"path": path, "problem": problem, "lines": lines}, (), 1.0)
-
-
-def _note(note: Note) -> dict[str, Any]:
-    shown = {"line": note.line, **note.data, "words": printable(note.words)}
-    shown["details"] = [[label, printable(words)] for label, words in note.details if words]
-    if note.heat is not None:
-        shown["heat"] = round(min(1.0, max(0.0, note.heat)), 6)
-    if note.state:
-        shown["state"] = note.state
-    return shown
 
 
 def joined(*words: str) -> str:

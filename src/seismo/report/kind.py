@@ -88,8 +88,12 @@ class Kind:
     # ---- Output. ----
 
     def report(self, paper: Paper, recording: Recording, options: Options) -> int:
-        """Write the output of `seismo report`. Return 1 if a requested check fails, else 0."""
-        raise NotImplementedError
+        """Write the output of `seismo report`, by `write_report` of text.py. Return 1 if a check fails, else 0."""
+        from dataclasses import replace
+
+        options = replace(options, sort=self.order(options.sort or "", "--sort"))
+        own(self, "text:write_report")(paper, recording, options)
+        return 0
 
     def summary(self, recording: Recording, stream: TextIO, path: str = "", coloured: bool = False) -> None:
         """Write the summary at the end of a run, with `lines` of summary.py. path: the recording's, for a shell."""

@@ -156,13 +156,10 @@ def call_at(recording: Recording, thread: int, depth: int, when: int) -> dict[st
 
 
 def _nearest(rows: Table[CallRow], wanted: AbstractSet[int], after: int, back: bool) -> CallRow | None:
-    best: CallRow | None = None
-    for row in rows:
-        if row.function not in wanted or (row.start_ns >= after if back else row.start_ns <= after):
-            continue
-        if best is None or (row.start_ns > best.start_ns if back else row.start_ns < best.start_ns):
-            best = row
-    return best
+    found = (row for row in rows if row.function in wanted)
+    if back:
+        return max((row for row in found if row.start_ns < after), key=lambda row: row.start_ns, default=None)
+    return min((row for row in found if row.start_ns > after), key=lambda row: row.start_ns, default=None)
 
 
 def _spot(row: CallRow | RunRow, bound: int, busy: int, calls: int) -> dict[str, Any]:

@@ -32,9 +32,7 @@ class Calls(Kind):
         check(options)
 
     def report(self, paper: Paper, recording: Recording, options: Options) -> int:
-        from dataclasses import replace
-
-        from seismo.report.calls.text import chosen_threads, write_report, write_trace
+        from seismo.report.calls.text import chosen_threads, write_trace
         from seismo.report.facts import header, write_notes
 
         if options.around:
@@ -45,7 +43,7 @@ class Calls(Kind):
             shown = options.around, options.window
             write_window(paper, recording, *shown, limit=limit, depth=options.depth, threads=threads)
             return 0
-        write_report(paper, recording, replace(options, sort=self.order(options.sort or "own", "--sort")))
+        super().report(paper, recording, options)
         if not (options.tree or options.callers or options.callees):
             write_trace(paper, recording, sys.maxsize if options.all else options.limit)
         write_notes(paper, header(recording, paper.signs))

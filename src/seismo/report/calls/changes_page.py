@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
 _SIGNS = words.Signs()
 _SIDES = ("old", "new")
-_BOTH, _NEW, _GONE, _SOMETIMES = "both", "new", "gone", "sometimes"
 
 
 def changes_page(sides: Sides, files: tuple[list[str], list[str]]) -> str:
@@ -76,10 +75,10 @@ def _plain(cells: list[str]) -> list[str]:
 def _state(row: DiffRow) -> str:
     """Return on which sides a function ran, by the rules of the report."""
     if row.calls_old_range[1] and row.calls_new_range[1]:
-        return _BOTH
+        return "both"
     if row.calls_new and not row.calls_old_range[1]:
-        return _NEW
-    return _GONE if row.calls_old and not row.calls_new_range[1] else _SOMETIMES
+        return "new"
+    return "gone" if row.calls_old and not row.calls_new_range[1] else "sometimes"
 
 
 def _libraries(recordings: Sequence[Recording], numbers: dict[Any, int]) -> list[int]:

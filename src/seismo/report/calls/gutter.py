@@ -10,13 +10,14 @@ from seismo.report.calls.functions import FunctionCells, order_words, selected_r
 from seismo.report.calls.options import usual_times
 from seismo.report.calls.story import Functions, times
 from seismo.report.facts import is_watch
-from seismo.report.gutter import Note, as_story, joined, noted
+from seismo.report.gutter import as_story, joined, note, noted
 from seismo.report.shown_functions import chosen_modules
 from seismo.report.story import Story, share
 from seismo.report.waiting import known_waits
 
 if TYPE_CHECKING:
     from seismo.model import Recording
+    from seismo.report.gutter import Note
     from seismo.report.options import Options
 
 _SIGNS = text.Signs()
@@ -69,4 +70,4 @@ def _note(functions: Functions, row: int, hottest: float) -> Note:
     counts = [("resumes", "resumes"), ("exceptions", "raised")]
     details += [(label, text.count(columns[name][row])) for name, label in counts if columns[name][row]]
     heat = text.rank(own, error) / hottest if hottest > 0 else 0.0
-    return Note(columns["line"][row], data, words, details, heat)
+    return note(columns["line"][row], data, words, details, heat)

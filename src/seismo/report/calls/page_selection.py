@@ -51,8 +51,8 @@ class Chosen:
         if numbers is not None:  # they may have called only some functions
             self.hidden |= set(range(len(functions))) - set(self.recording.tree["function"])
         self.kept = [row for row in range(len(functions)) if row not in self.hidden]
-        self.all = numbers is None and not modules
-        self.facts = [("shown", _selection_words(whole, numbers, modules))] if not self.all else []
+        words_ = _selection_words(whole, numbers, modules)
+        self.facts = [("shown", words_)] if words_ else []
         if idle.threads:
             waited = f"waited for work for {words.duration(idle.ns, words.Signs())}, which no number here includes"
             self.facts.append(("idle", f"{words.number_of(idle.threads, 'thread')} {waited}"))

@@ -14,8 +14,8 @@ from seismo.coverage.percentages import runs
 from seismo.escape import printable
 from seismo.model.difference import diff_lines
 from seismo.report import words as text
-from seismo.report.changes import files_of_sides, named, ranged
-from seismo.report.facts import command_line, incomplete, write_facts
+from seismo.report.changes import files_of_sides, lacking, ranged
+from seismo.report.facts import command_line, write_facts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -35,24 +35,16 @@ class _Place(NamedTuple):
     lines: list[int]
 
 
-class _Changes(NamedTuple):
-    """Lines that ran on one side only, by function, most lines first.
+def _changes(old: Sequence[Recording], new: Sequence[Recording]) -> tuple[list[_Place], list[_Place], int, int]:
+    """Return the lines that ran only now and only before, by function, most lines first.
 
-    sometimes: lines that ran in some runs of a side only. alike: lines that ran on both sides.
+    Then how many ran in some runs of a side only, and how many on both sides.
     """
-
-    now: list[_Place]
-    before: list[_Place]
-    sometimes: int
-    alike: int
-
-
-def _changes(old: Sequence[Recording], new: Sequence[Recording]) -> _Changes:
     rows = diff_lines(old, new)
     now = [row for row in rows if row.calls_new and not row.calls_old_range[1]]
     before = [row for row in rows if row.calls_old and not row.calls_new_range[1]]
     alike = sum(1 for row in rows if row.calls_old and row.calls_new)
-    return _Changes(_places(now), _places(before), len(rows) - len(now) - len(before) - alike, alike)
+    return _places(now), _places(before), len(rows) - len(now) - len(before) - alike, alike
 
 
 def _places(rows: Iterable[DiffRow]) -> list[_Place]:
@@ -66,16 +58,16 @@ def _places(rows: Iterable[DiffRow]) -> list[_Place]:
 
 def write_changes(paper: Paper, old: Sequence[Recording], new: Sequence[Recording], limit: int | None) -> None:
     """Write which lines ran on one side only. limit: functions of a list, or None for all."""
-    changes = _changes(old, new)
+    now, before, sometimes, _ = _changes(old, new)
     facts = [("old", _described(old)), ("new", _described(new))]
-    came, went = (sum(len(place.lines) for place in places) for places in (changes.now, changes.before))
+    came, went = (sum(len(place.lines) for place in places) for places in (now, before))
     facts.append(("change", f"{text.number_of(came, 'line')} ran only now, {went:,} only before"))
-    write_facts(paper, [*facts, *incomplete(paper.signs, *named(old, "old"), *named(new, "new"))])
-    _write(paper, "Lines that ran only now", changes.now, limit)
-    _write(paper, "Lines that ran only before", changes.before, limit)
-    if changes.sometimes:
+    write_facts(paper, [*facts, *lacking(old, new, paper.signs)])
+    _write(paper, "Lines that ran only now", now, limit)
+    _write(paper, "Lines that ran only before", before, limit)
+    if sometimes:
         paper.line()
-        words = f"{text.number_of(changes.sometimes, 'other line')} ran in some runs of a side only: no finding"
+        words = f"{text.number_of(sometimes, 'other line')} ran in some runs of a side only: no finding"
         paper.line((words, "quiet"))
 
 
@@ -117,12 +109,12 @@ def _numbers(lines: Sequence[int]) -> str:
 
 def as_json(old: Sequence[Recording], new: Sequence[Recording], paths: tuple[Sequence[str], Sequence[str]]) -> str:
     """Return the changes as one JSON object: functions with their lines."""
-    changes = _changes(old, new)
+    now, before, sometimes, alike = _changes(old, new)
     content = {
         **files_of_sides(*paths),
-        "ran_only_now": [place._asdict() for place in changes.now],
-        "ran_only_before": [place._asdict() for place in changes.before],
-        "ran_sometimes": changes.sometimes,
-        "alike": changes.alike,
+        "ran_only_now": [place._asdict() for place in now],
+        "ran_only_before": [place._asdict() for place in before],
+        "ran_sometimes": sometimes,
+        "alike": alike,
     }
     return json.dumps(content, indent=2)

@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING
 
 from seismo.report import words as text
 from seismo.report.coverage.story import nothing_text, total_text
-from seismo.report.gutter import Note, as_story, joined, noted_file
+from seismo.report.gutter import as_story, joined, note, noted_file
 
 if TYPE_CHECKING:
     from seismo.coverage.coverage_report import FileCoverage
     from seismo.model import Recording
     from seismo.report.coverage import Coverage
+    from seismo.report.gutter import Note
     from seismo.report.story import Story
 
 _CHANGED = "the file has changed since: the text of a line may not be what ran"
@@ -31,7 +32,7 @@ def _notes(file: FileCoverage) -> list[Note]:
     for line, to in file.missing_branches:
         untaken.setdefault(line, []).append(to)
     notes = [
-        Note(line, {"hits": 0, "untaken": []}, "never ran", [("line", "never executed")], state="missing")
+        note(line, {"hits": 0, "untaken": []}, "never ran", [("line", "never executed")], state="missing")
         for line in file.missing
     ]
     for line in file.statements:
@@ -48,9 +49,9 @@ def _notes(file: FileCoverage) -> list[Note]:
         details += [("branch", str(branch["words"])) for branch in branches]
         details += [("contexts", ", ".join(names[:CONTEXTS]) + more)]
         data = {"hits": hits, "untaken": branches}
-        notes.append(Note(line, data, joined(counted, open_), details, state="partial" if never else "executed"))
+        notes.append(note(line, data, joined(counted, open_), details, state="partial" if never else "executed"))
     notes += [
-        Note(line, {"hits": None, "untaken": []}, "", [("line", "excluded")], state="excluded")
+        note(line, {"hits": None, "untaken": []}, "", [("line", "excluded")], state="excluded")
         for line in file.excluded
     ]
     return notes

@@ -101,13 +101,24 @@ def _in_contexts(settings: Settings, recording: Recording, globs: Sequence[str])
 def write(paper: Paper, recording: Recording, options: Options) -> int:
     """Write the report. Return 1 if a check fails, else 0."""
     from seismo.coverage.analysis import analyze
+    from seismo.coverage.percentages import fails_under
     from seismo.report.coverage.conditions import write_conditions
-    from seismo.report.coverage.text import write_line, write_report
+    from seismo.report.coverage.text import write_changes, write_line, write_problems, write_report
 
     settings = _checked(recording, options)
+    changed = None
     if options.changed_since:
-        return _changes(paper, recording, settings, options.changed_since, options.fail_under)
+        from seismo.coverage.git_changes import changes
+
+        changed = changes(options.changed_since, os.getcwd())
     report = analyze(recording, settings)
+    if changed is not None:
+        total, missed = write_changes(paper, report, changed, options.changed_since or "")
+        write_problems(paper, report)
+        if options.fail_under is None:
+            return int(missed > 0)
+        percent = 100.0 * (total - missed) / total if total else 100.0
+        return int(fails_under(percent, options.fail_under, settings.precision))
     if options.line:
         write_line(paper, report, options.line, None if options.all else 40)
         return 0
@@ -150,19 +161,3 @@ def _verdict(paper: Paper, report: CoverageReport, settings: Settings) -> int:
     paper.line()
     write_verdict(paper, report.totals, settings)
     return int(too_little(report.totals, settings.fail_under, settings.precision))
-
-
-def _changes(paper: Paper, recording: Recording, settings: Settings, since: str, fail_under: float | None) -> int:
-    from seismo.coverage.analysis import analyze
-    from seismo.coverage.git_changes import changes
-    from seismo.coverage.percentages import fails_under
-    from seismo.report.coverage.text import write_changes, write_problems
-
-    changed = changes(since, os.getcwd())
-    report = analyze(recording, settings)
-    total, missed = write_changes(paper, report, changed, since)
-    write_problems(paper, report)
-    if fail_under is None:
-        return int(missed > 0)
-    percent = 100.0 * (total - missed) / total if total else 100.0
-    return int(fails_under(percent, fail_under, settings.precision))

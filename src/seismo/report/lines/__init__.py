@@ -7,9 +7,7 @@ from seismo.report.kind import Kind
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from seismo.model import Recording
     from seismo.report.kind import Sides
-    from seismo.report.options import Options
     from seismo.report.paper import Paper
 
 
@@ -22,14 +20,6 @@ class Lines(Kind):
     rest = "the sources with their times"
     others_are_in = "the lines that called them"
     also = ("limit", "min", "module", "exclude_module", "where", "only", "libraries")
-
-    def report(self, paper: Paper, recording: Recording, options: Options) -> int:
-        from dataclasses import replace
-
-        from seismo.report.lines.text import write_report
-
-        write_report(paper, recording, replace(options, sort=self.order(options.sort or "", "--sort")))
-        return 0
 
     def changes(self, paper: Paper | None, sides: Sides, files: tuple[list[str], list[str]], limit: int | None) -> str:
         from seismo.model.difference import difference_of_lines

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from seismo.report import words as text
-from seismo.report.gutter import Note, as_story, joined, noted
+from seismo.report.gutter import as_story, joined, note, noted
 from seismo.report.lines.columns import COLUMNS, LineCells, of_times
 from seismo.report.lines.story import called, heading, line_data, shown_program
 from seismo.report.sources import Sources
@@ -14,6 +14,7 @@ from seismo.report.sources import Sources
 if TYPE_CHECKING:
     from seismo.model import Recording
     from seismo.model.table import LineRow
+    from seismo.report.gutter import Note
     from seismo.report.lines.timed_source import TimedProgram
     from seismo.report.options import Options
     from seismo.report.story import Story
@@ -48,4 +49,4 @@ def _note(line: LineRow, program: TimedProgram, hottest: float) -> Note:
         details.append(("waiting", text.duration(line.wait_ns, _SIGNS)))
     heat = text.rank(line.own_ns, line.own_error_ns) / hottest if hottest > 0 else 0.0
     words = joined(own, shown["share"] if own else "", text.number_of(line.hits, "hit"))
-    return Note(line.line, data, words, details, heat)
+    return note(line.line, data, words, details, heat)

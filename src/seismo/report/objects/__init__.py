@@ -9,7 +9,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from seismo.model import Recording
     from seismo.report.options import Options
-    from seismo.report.paper import Paper
 
 
 class Objects(Kind):
@@ -38,17 +37,6 @@ class Objects(Kind):
 
             return named(recording_kinds.CALLS)
         return self
-
-    def report(self, paper: Paper, recording: Recording, options: Options) -> int:
-        from dataclasses import replace
-
-        from seismo.report.objects.options import check_data
-        from seismo.report.objects.text import write_report
-
-        order = self.order(options.sort or "", "--sort")
-        check_data(options, recording)
-        write_report(paper, recording, replace(options, sort=order))
-        return 0
 
 
 KIND = Objects()

@@ -16,8 +16,8 @@ from seismo.model.difference import sure_change
 from seismo.model.objects.difference import ObjectDiffRow, diff_objects
 from seismo.model.objects.groups import totals, types_in
 from seismo.report import words as text
-from seismo.report.changes import files_of_sides, growth, named, ranged
-from seismo.report.facts import command_line, incomplete, write_facts
+from seismo.report.changes import files_of_sides, growth, lacking, ranged
+from seismo.report.facts import command_line, write_facts
 from seismo.report.libraries import file_key, libraries
 from seismo.report.objects.libraries import place
 from seismo.report.paper import ROOMY, Paper
@@ -42,7 +42,7 @@ def write_changes(paper: Paper, old: Sequence[Recording], new: Sequence[Recordin
         ("live at the end", [one.live for one in before], [one.live for one in after]),
     )
     facts.append(("change", ", ".join(_moved_by(*one, paper.signs) for one in moved)))
-    write_facts(paper, [*facts, *incomplete(paper.signs, *named(old, "old"), *named(new, "new"))])
+    write_facts(paper, [*facts, *lacking(old, new, paper.signs)])
     for by, title in (("type", "Types"), ("type and line", "Lines")):
         if by == "type" or any(len(one.objects) for one in (*old, *new)):
             rows = _own_first(diff_objects(old, new, by))

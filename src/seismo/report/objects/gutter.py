@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from seismo.model.objects.groups import ObjectGroup, by_line
 from seismo.report import words as text
-from seismo.report.gutter import Note, as_story, joined, noted
+from seismo.report.gutter import as_story, joined, note, noted
 from seismo.report.objects.columns import COLUMNS, Cells
 from seismo.report.objects.facts import objects
 from seismo.report.objects.group_descriptions import ObjectWords
@@ -14,6 +14,7 @@ from seismo.report.objects.story import data
 
 if TYPE_CHECKING:
     from seismo.model import Recording
+    from seismo.report.gutter import Note
     from seismo.report.options import Options
     from seismo.report.story import Story
 
@@ -42,4 +43,4 @@ def _note(group: ObjectGroup, words: ObjectWords, cells: Cells, most: int, whole
     size = cells.size(group.bytes, group.at_least).strip()
     live = f"{cells.live(group)} live" if group.live else ""
     words_ = joined(f"{group.born:,} born", live, size)
-    return Note(group.line, numbers, words_, details, group.born / most if most else 0.0)
+    return note(group.line, numbers, words_, details, group.born / most if most else 0.0)

@@ -10,6 +10,7 @@ from seismo.report.objects.columns import MEANINGS
 from seismo.report.objects.facts import objects
 from seismo.report.objects.group_descriptions import HARMLESS, ObjectWords, style
 from seismo.report.objects.holders import write_holders
+from seismo.report.objects.options import check_data
 from seismo.report.objects.story import ObjectRow, Tables
 from seismo.report.story import Row, Section, marks
 from seismo.report.tables import grid_of, write_heading, write_marks, write_rest, write_table
@@ -25,7 +26,8 @@ PATH = 6  # most functions of a call path to show
 
 
 def write_report(paper: Paper, recording: Recording, options: Options) -> None:
-    """Write the report."""
+    """Write the report. Raises UsageError as check_data()."""
+    check_data(options, recording)
     words = f"{time_taken(recording, paper.signs).partition(':')[0]}: {objects(recording, paper.signs)}"
     write_opening(paper, recording, words)
     paper.flush()
