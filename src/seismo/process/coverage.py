@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 
     from seismo.coverage.settings import Settings
 
-# Separates the items of lists in the settings, which travel through an environment variable.
-_BETWEEN = "\x1f"
 LISTS = ("source_dirs", "source_pkgs", "include", "omit")
 _FLAGS = tuple(option.name for option in of("seismo.cover") if option.is_flag)
 _HOW = (*_FLAGS, "tests")
@@ -60,45 +58,29 @@ def options(settings: Settings) -> dict[str, object]:
         "tests": int(settings.contexts == "test"),
         "context": settings.context,
         "pylib": int(settings.cover_pylib),
-        "source_dirs": _joined(os.path.join(settings.folder, name) for name in folders),
-        "source_pkgs": _joined(packages),
-        "include": _joined(absolute(settings.include, settings.folder)),
-        "omit": _joined(absolute(settings.omit, settings.folder)),
-        "config": _config(settings),
+        "source_dirs": [os.path.join(settings.folder, name) for name in folders],
+        "source_pkgs": packages,
+        "include": absolute(settings.include, settings.folder),
+        "omit": absolute(settings.omit, settings.folder),
     }
+    if settings.file:
+        from seismo.coverage.recorded_settings import packed
+
+        found["config"] = packed(settings)
     return {name: value for name, value in found.items() if value}
 
 
-def _config(settings: Settings) -> str:
-    """Return the settings of the file as JSON, for readers of the recording, or "" without a file."""
-    if not settings.file:
-        return ""
-    from seismo.coverage.recorded_settings import packed
-
-    return packed(settings)
-
-
-def _joined(names: Iterable[str]) -> str:
-    kept = list(names)
-    for name in kept:
-        if "\n" in name or _BETWEEN in name:
-            raise UsageError("a file pattern or folder cannot have line ends in it", repr(name))
-    return _BETWEEN.join(kept)
-
-
-def listed(settings: dict[str, object], name: str) -> list[str]:
-    """Return a list from the settings of a process."""
-    text = settings.get(name)
-    return str(text).split(_BETWEEN) if text else []
+def _listed(settings: dict[str, object], name: str) -> list[str]:
+    return settings.get(name, [])  # type: ignore[return-value]
 
 
 # ---- The files to record. ----
 
 
-def _folder(path: str) -> list[str]:
-    """Return globs for all files below a folder, under its given name and its real one."""
-    names = {os.path.abspath(path), os.path.realpath(path)}
-    return sorted("".join(f"[{c}]" if c in "*?[" else c for c in name.rstrip("/")) + "/*" for name in names)
+def _below(*folders: str) -> list[str]:
+    """Return globs for all files below the folders, under their given names and their real ones."""
+    names = [sorted({os.path.abspath(path), os.path.realpath(path)}) for path in folders]
+    return ["".join(f"[{c}]" if c in "*?[" else c for c in name.rstrip("/")) + "/*" for pair in names for name in pair]
 
 
 def expression(settings: dict[str, object]) -> str:
@@ -109,32 +91,30 @@ def expression(settings: dict[str, object]) -> str:
         return f"file({', '.join(map(quoted, patterns))})"
 
     terms = [f"not {file(['<*'])}"]
-    folders, packages = listed(settings, "source_dirs"), listed(settings, "source_pkgs")
-    installed = [glob for folder in installed_folders() for glob in _folder(folder)]
+    folders, packages = _listed(settings, "source_dirs"), _listed(settings, "source_pkgs")
+    installed = _below(*installed_folders())
     if folders or packages:
-        wanted = [file([glob for folder in folders for glob in _folder(folder)])] if folders else []
+        wanted = [file(_below(*folders))] if folders else []
         if packages:
             names = [quoted(name) for package in packages for name in (package, f"{package}.*")]
             wanted.append(f"module({', '.join(names)})")
-            if any(main == name or main.startswith(f"{name}.") for name in packages for main in [main_module()]):
+            main = main_module()
+            if any(main == name or main.startswith(f"{name}.") for name in packages):
                 wanted.append('module("__main__")')
         terms.append(f"({' or '.join(wanted)})")
         inside = [*folders, *(path for name in packages for path in places_of(name))]
         among = [path for path in inside if _is_below(path, installed_folders())]
-        if installed:
-            allowed = [
-                glob if os.path.isdir(path) else glob.removesuffix("/*") for path in among for glob in _folder(path)
-            ]
-            terms.append(f"not {file(installed)}" if not allowed else f"(not {file(installed)} or {file(allowed)})")
-    elif listed(settings, "include"):
-        terms.append(file([glob for pattern in listed(settings, "include") for glob in globs(pattern)[0]]))
+        allowed = [glob if os.path.isdir(path) else glob.removesuffix("/*") for path in among for glob in _below(path)]
+        terms.append(f"(not {file(installed)} or {file(allowed)})" if allowed else f"not {file(installed)}")
+    elif _listed(settings, "include"):
+        terms.append(file(glob for pattern in _listed(settings, "include") for glob in globs(pattern)[0]))
     else:
-        standard = [] if settings.get("pylib") else [glob for folder in library_folders() for glob in _folder(folder)]
-        terms.append(f"not {file([*installed, *standard])}" if installed or standard else "")
-    omitted = [found for pattern in listed(settings, "omit") for found, exact in [globs(pattern)] if exact]
+        standard = [] if settings.get("pylib") else _below(*library_folders())
+        terms.append(f"not {file([*installed, *standard])}")
+    omitted = [found for pattern in _listed(settings, "omit") for found, exact in [globs(pattern)] if exact]
     if omitted:
-        terms.append(f"not {file([glob for found in omitted for glob in found])}")
-    return " and ".join(filter(None, terms))
+        terms.append(f"not {file(glob for found in omitted for glob in found)}")
+    return " and ".join(terms)
 
 
 def library_folders() -> list[str]:
@@ -240,7 +220,7 @@ def _agree(settings: dict[str, object]) -> None:
     for name in (*_HOW, "pylib", *LISTS):
         value, has = settings.get(name) or 0, _settings.get(name) or 0
         if name in settings and value != has:
-            shown = ", ".join(listed(_settings, name)) if name in LISTS else bool(has)
+            shown = ", ".join(_listed(_settings, name)) if name in LISTS else bool(has)
             raise UsageError(
                 f"coverage is being recorded here with {name}={shown or 'nothing'}: a part of it cannot differ",
                 hint=f"leave {name} out, or ask for it where the recording starts",
@@ -328,22 +308,22 @@ users = RecorderUsers(lambda fd: after_fork(fd, meta(_settings) if fd == -1 else
 
 def meta(settings: dict[str, object]) -> str:
     """Return the recording's metadata about its settings, as JSON."""
-    sought = listed(settings, "source_dirs")
-    packages = []
-    for name in listed(settings, "source_pkgs"):
+    sought, packages = list(_listed(settings, "source_dirs")), []
+    for name in _listed(settings, "source_pkgs"):
         places = [place for place in places_of(name) if os.path.isdir(place)]
         sought += places
         packages += [] if places else [name]
     lists = {"source_dirs": [os.path.realpath(path) for path in sought], "source_pkgs": packages}
-    lists |= {name: listed(settings, name) for name in ("include", "omit")}
+    lists |= {name: _listed(settings, name) for name in ("include", "omit")}
     how = {name: bool(settings.get(name)) for name in _HOW}
+    context = str(settings.get("context") or "")
     try:
         folder = os.getcwd()
     except OSError:
         folder = ""
     config = settings.get("config")
     return engine.meta(
-        {**how, "context": str(settings.get("context") or ""), **{name: tuple(of) for name, of in lists.items() if of}},
+        {**how, "context": context, **{name: names for name, names in lists.items() if names}},
         recording_kinds.COVERAGE,
         **{name: how[name] for name in _FLAGS},
         folder=folder,
