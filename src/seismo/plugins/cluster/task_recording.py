@@ -33,7 +33,7 @@ ROTATE = 200_000  # paths after which a worker that is idle goes on in another f
 LONGEST = 4000  # characters of a label's value
 
 _SOURCE = """
-def task(begin, function, arguments, keywords, failed, finished):
+def task(function, arguments, keywords):
     begin()
     try:
         result = {}function(*arguments, **keywords)
@@ -43,7 +43,7 @@ def task(begin, function, arguments, keywords, failed, finished):
     finished()
     return result
 
-async def async_generator(begin, function, arguments, keywords, failed, finished):
+async def async_generator(function, arguments, keywords):
     begin()
     try:
         async for one in function(*arguments, **keywords):
@@ -70,17 +70,18 @@ _markers |= {_name: _made[_name].__code__ for _name in ("async_generator", "note
 _next = count(1).__next__
 
 
-def _marker(name: str) -> Callable[..., Any]:
-    """Return a marker that no other task has."""
-    return FunctionType(_markers[name].replace(co_name="task", co_qualname="task", co_firstlineno=_next()), {})
-
-
 def _note(labels: Mapping[str, str]) -> Callable[[], None]:
     text = engine.json_text({name: str(value)[:LONGEST] for name, value in labels.items()})
     return FunctionType(_markers["note"].replace(co_qualname=text), {})
 
 
-_FAILED, _FINISHED = _note({"state": "failed"}), _note({"state": "finished"})
+_ENDS = {state: _note({"state": state}) for state in ("failed", "finished")}
+
+
+def _marker(name: str, labels: Mapping[str, str]) -> Callable[..., Any]:
+    """Return a marker that no other task has."""
+    code = _markers[name].replace(co_name="task", co_qualname="task", co_firstlineno=_next())
+    return FunctionType(code, {"begin": _note(labels), **_ENDS})
 
 
 def note(labels: Mapping[str, str]) -> None:
@@ -124,21 +125,15 @@ class TaskRecording:
 
     def run(self, labels: Mapping[str, str], function: Callable[..., Any], *arguments: Any, **keywords: Any) -> Any:
         """Call a function as a task. What it called is in the file when it returns."""
-        since = self._begin()
-        try:
-            return _marker("task")(_note(labels), function, arguments, keywords, _FAILED, _FINISHED)
-        finally:
-            self._end(since)
+        with _RunningTask(self):
+            return _marker("task", labels)(function, arguments, keywords)
 
     async def run_async(
         self, labels: Mapping[str, str], function: Callable[..., Awaitable[Any]], *arguments: Any, **keywords: Any
     ) -> Any:
         """Await a coroutine function as a task."""
-        since = self._begin()
-        try:
-            return await _marker("coroutine")(_note(labels), function, arguments, keywords, _FAILED, _FINISHED)
-        finally:
-            self._end(since)
+        with _RunningTask(self):
+            return await _marker("coroutine", labels)(function, arguments, keywords)
 
     def wrapped(
         self, function: Callable[..., Any], labels: Callable[[], Mapping[str, str]], code: CodeType | None
@@ -151,21 +146,13 @@ class TaskRecording:
             return run(labels(), function, *arguments, **keywords)
 
         def generator(*arguments: Any, **keywords: Any) -> Generator[Any, Any, Any]:
-            since = self._begin()
-            try:
-                marker = _marker("generator")
-                return (yield from marker(_note(labels()), function, arguments, keywords, _FAILED, _FINISHED))
-            finally:
-                self._end(since)
+            with _RunningTask(self):
+                return (yield from _marker("generator", labels())(function, arguments, keywords))
 
         async def async_generator(*arguments: Any, **keywords: Any) -> AsyncGenerator[Any]:
-            since = self._begin()
-            try:
-                marker = _marker("async_generator")
-                async for one in marker(_note(labels()), function, arguments, keywords, _FAILED, _FINISHED):
+            with _RunningTask(self):
+                async for one in _marker("async_generator", labels())(function, arguments, keywords):
                     yield one
-            finally:
-                self._end(since)
 
         made = async_generator if flags & _ASYNC_GENERATOR else generator if flags & _GENERATOR else plain
         return wraps(function)(made)
@@ -174,21 +161,27 @@ class TaskRecording:
         """Return what `flush` takes to write only the call paths from now on."""
         return self._session, _core.paths()
 
-    def _begin(self) -> tuple[Profile | None, int]:
-        with self._lock:
-            self._running += 1
-            return self.moment()
-
-    def _end(self, since: tuple[Profile | None, int]) -> None:
-        """Write the paths of a task that ends. They are new, since its marker is."""
-        with self._lock:
-            self._running -= 1
-            self.flush(since)
-            self.rotate()
-
     def rotate(self) -> None:
         """Go on in another file if this one is large and no task runs."""
         with self._lock:
             if self._session is not None and not self._running and _core.paths() > ROTATE:
                 self.stop()
                 self.start()
+
+
+class _RunningTask:
+    """A block in which a task runs. At its end the task's paths are written: they are new, since its marker is."""
+
+    def __init__(self, recording: TaskRecording) -> None:
+        self._recording = recording
+
+    def __enter__(self) -> None:
+        with self._recording._lock:
+            self._recording._running += 1
+            self._since = self._recording.moment()
+
+    def __exit__(self, *_: object) -> None:
+        with self._recording._lock:
+            self._recording._running -= 1
+            self._recording.flush(self._since)
+            self._recording.rotate()
