@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def _settings(given: Given, _program: Program) -> dict[str, object]:
-    from seismo.process.only_filter import only_expression
+    from seismo.process.engine import only_expression
 
     found = settings_of(given)
     if found.pop("only", None) or "where" in found:

@@ -239,7 +239,7 @@ def run(args: argparse.Namespace) -> int:
     kind = of(recording).instead(given, recording)
     _refuse(args, kind)
     if args.only:
-        from seismo.process.only_filter import only_expression
+        from seismo.process.engine import only_expression
 
         args.where = only_expression(args.only, args.where)
     check_time(recording, args.time, args.file)

@@ -95,8 +95,8 @@ class _Run(Listener):
         from seismo.sessions.watch import Watch
         from seismo.watching import end_summary, source_lines
         from seismo.watching.actions import chosen
+        from seismo.watching.active_watch import EventSelection
         from seismo.watching.describe_match import DETAILS
-        from seismo.watching.event_selection import EventSelection
         from seismo.watching.match_printer import Printer
 
         self.hints = end_summary  # loaded here, because the program may have modules of the same names

@@ -9,7 +9,6 @@ from __future__ import annotations
 from seismo import recording_kinds
 from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.process import engine
-from seismo.process.only_filter import only_expression
 from seismo.sessions.recording_session import RecordingSession
 from seismo.sessions.session_results import Reported
 
@@ -68,7 +67,7 @@ def lines(
     """
     globs = [only] if isinstance(only, str) else list(only)
     settings = engine.given("lines", options)
-    where = engine.quietly(only_expression, globs, options.get("where"))
+    where = engine.quietly(engine.only_expression, globs, options.get("where"))
     if where is not None:
         settings["where"] = where
     session = Lines(output, settings)

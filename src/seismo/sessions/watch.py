@@ -9,9 +9,8 @@ from __future__ import annotations
 from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.sessions.session import Session
 from seismo.watching.actions import chosen
-from seismo.watching.active_watch import ActiveWatch
+from seismo.watching.active_watch import ActiveWatch, EventSelection
 from seismo.watching.describe_match import DETAILS
-from seismo.watching.event_selection import EventSelection
 from seismo.watching.match_printer import Printer
 
 TYPE_CHECKING = False
@@ -31,8 +30,6 @@ class Watch(ActiveWatch, Session):
     """
 
     name = "watch"
-
-    _begin, _end, _gone = ActiveWatch._turn_on, ActiveWatch._turn_off, ActiveWatch._drop
 
     def _forked(self) -> None:
         if self.file is not None:

@@ -1,4 +1,4 @@
-"""The core of a watch: the expression, the actions, the output and the results.
+"""The core of a watch: the selected events, the actions, the output and the results.
 
 The native core decides which events match, and calls `_report` for them inside the program. Tracing is suppressed
 meanwhile, so this code is not watched. No error here may reach the program, except for KeyboardInterrupt. An action
@@ -12,6 +12,7 @@ from time import monotonic, time_ns
 
 from seismo import _core
 from seismo.errors import SeismoError, UsageError
+from seismo.expression import KINDS, parse
 from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.process.engine import HIDE, native_filter
 from seismo.watching import actions as _actions
@@ -21,15 +22,58 @@ from seismo.watching.describe_match import SHOWN, Describer
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
+    from types import FrameType
     from typing import Any
 
     from seismo.model import Recording
-    from seismo.watching.event_selection import EventSelection
     from seismo.watching.match_printer import Printer
     from seismo.watching.watch_recording import File
 
 KEPT = 1000  # the most matches that are kept in `matches`
 HIDDEN = (HIDE, "<frozen importlib", "<frozen runpy")  # prefixes of file names, as in native/hub/watch.c
+
+THREADS = ("all", "current")
+_C_KINDS = {"c_call", "c_return", "c_raise"}
+
+
+class EventSelection:
+    """The choice of the events that a watch reports.
+
+    limit: number of matches after which the watch stops
+    threads: one of THREADS
+    script: path of the program's main file, or "" if it has none
+    kinds: the kinds of events to look at
+    machinery: True if the functions that import and start modules may match, too
+    """
+
+    def __init__(self, expression: str, *, limit: int | None = None, threads: str = "all", script: str = "") -> None:
+        """Parse the expression. Raise UsageError if it is invalid or cannot be watched, or if the limit is bad."""
+        self.expression = parse(expression).with_script(script)
+        self.kinds = self.expression.kinds if self.expression.names_kind else frozenset(["call"])
+        if not self.kinds - _C_KINDS and self.expression.needs & {"duration", "own"}:
+            hint = "ask for the Python function around it: call and duration > ..."
+            raise UsageError("the time that a C function takes is not watched", expression, hint)
+        if limit is not None and not (type(limit) is int and limit > 0):
+            raise UsageError(f"limit cannot be {limit!r}", hint="give a whole number above 0")
+        if threads not in THREADS:
+            raise UsageError(f"threads cannot be {threads!r}", hint=f"use one of {', '.join(THREADS)}")
+        self.limit, self.this_thread, self.script = limit, threads == "current", script
+        self.machinery = "importlib" in expression or "runpy" in expression
+
+    @property
+    def only_calls(self) -> bool:
+        """Return True if only calls can match."""
+        return self.kinds == {"call"}
+
+    @property
+    def mask(self) -> int:
+        """Return the kinds as a bit mask for the native core."""
+        return sum(1 << KINDS.index(kind) for kind in self.kinds)
+
+    def evaluate(self, term: int, frame: FrameType) -> bool | None:
+        """Evaluate a term of the expression that the native core cannot decide, for the event in this frame."""
+        variables = _core.frame_locals(frame)
+        return self.expression.evaluate_term(term, {"arg": variables, "value": variables})
 
 
 class ActiveWatch:
@@ -79,7 +123,7 @@ class ActiveWatch:
 
     # ---- start and stop ----
 
-    def _turn_on(self) -> None:
+    def _begin(self) -> None:
         """Start reporting matches. Raise SeismoError if this program cannot be watched."""
         self._printer.open()
         if "pdb" in self._names:
@@ -114,7 +158,7 @@ class ActiveWatch:
         self._native = native
         self._interpreters = _core.interpreters()[0]
 
-    def _turn_off(self) -> None:
+    def _end(self) -> None:
         """Stop reporting matches, and keep the counts."""
         self.stop()
         self._others = self.interpreters
@@ -127,7 +171,7 @@ class ActiveWatch:
             self.unwritten = self.file.end(self)
         self._printer.close()
 
-    def _drop(self) -> None:
+    def _gone(self) -> None:
         """Drop the native watch in a forked child, because its counts belong to the parent."""
         self.stop()
         self._native = None

@@ -96,20 +96,21 @@ class Writer:
 
     def _lines(self, match: Match) -> tuple[str, list[str]]:
         if match.moment == "line":
-            first = self._line(match)
+            first = self._source(str(match.line), match.source)
         elif match.moment == "end" or (match.moment == "event" and match.how in ("return", "yield", "unwind")):
             first = self._end(match)
         elif match.kind in ("raise", "throw", "stop_iteration"):
             first = self._raise(match)
         elif match.kind in ("line", "opcode"):
-            first = f"{self._line(match)}  {self._styled(f'in {printable(match.function)}', 'place')}"
+            source = self._source(self.place(match.file, match.line), match.source)
+            first = f"{source}  {self._styled(f'in {printable(match.function)}', 'place')}"
         elif match.callee:
             first = self._c_function(match)
         else:
             first = self._call(match)
         more = []
         if match.kind in ("raise", "c_raise") and match.source:
-            more.append(self._source(match.line, match.source))
+            more.append(self._source(str(match.line), match.source))
         if match.variables is not None:
             more += self._variables(match.variables)
         if match.stack is not None:
@@ -119,7 +120,10 @@ class Writer:
         return first, more
 
     def _call(self, match: Match) -> str:
-        args = "" if match.args is None else self._arguments(match.args)
+        args = ""
+        if match.args is not None:
+            pairs = [f"{self._styled(printable(name), 'name')}={text}" for name, text in match.args.items()]
+            args = f"({', '.join(pairs)})"
         how = {"resume": " goes on", "throw": " is thrown into"}.get(match.kind, "")
         return self._timed(match, self.signs["whole" if match.moment == "whole" else "call"], args + how)
 
@@ -147,22 +151,14 @@ class Writer:
         place = self._styled(self.place(match.file, match.line), "place")
         return f"{sign} {word} {self._styled(printable(match.function), 'call')}  {place}"
 
-    def _line(self, match: Match) -> str:
-        place = f"{self.place(match.file, match.line)}" if match.moment == "event" else str(match.line)
-        return f"{self._styled(place, 'place')} {self.signs['line']} {printable(match.source)}"
-
-    def _source(self, line: int, source: str) -> str:
-        return f"{self._styled(str(line), 'place')} {self.signs['line']} {printable(source)}"
+    def _source(self, place: str, source: str) -> str:
+        return f"{self._styled(place, 'place')} {self.signs['line']} {printable(source)}"
 
     def _c_function(self, match: Match) -> str:
         sign = self.signs["raise" if match.kind == "c_raise" else "end" if match.kind == "c_return" else "call"]
         name = self._styled(printable(match.callee), "call")
         place = self._styled(f"{self.place(match.file, match.line)} in {printable(match.function)}", "place")
         return f"{sign} {name}{self._outcome(match)}  {place}"
-
-    def _arguments(self, args: dict[str, str]) -> str:
-        shown = ", ".join(f"{self._styled(printable(name), 'name')}={text}" for name, text in args.items())
-        return f"({shown})"
 
     def _variables(self, variables: list[tuple[str, str | None, str | None]]) -> list[str]:
         parts = []
@@ -185,18 +181,12 @@ class Writer:
         return self._styled(duration(match.duration, self.signs["micro"]), "slow") + own
 
     def place(self, file: str, line: int) -> str:
-        """Return FILE:LINE, with the shortened path."""
-        return f"{printable(self.short(file))}:{line}"
-
-    def short(self, file: str) -> str:
-        """Return the path without the current folder or the folder site-packages, if it begins with one of them."""
+        """Return FILE:LINE, the path without the current folder or the folder site-packages, if it begins with one."""
         if self._folder and file.startswith(self._folder):
-            return file[len(self._folder) :]
-        for folder in ("/site-packages/", "/dist-packages/"):
-            _, found, inside = file.rpartition(folder)
-            if found:
-                return inside
-        return file
+            file = file[len(self._folder) :]
+        else:
+            file = file.rpartition("/site-packages/")[2].rpartition("/dist-packages/")[2]
+        return f"{printable(file)}:{line}"
 
     def _styled(self, text: str, style: str) -> str:
         code = _STYLES[style] if self.coloured else ""

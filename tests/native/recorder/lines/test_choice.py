@@ -9,7 +9,7 @@ from timing import SOURCES, Lines, start, tick
 import seismo
 from seismo import _core
 from seismo.errors import UsageError
-from seismo.process.only_filter import only_expression
+from seismo.process.engine import only_expression
 
 pytestmark = pytest.mark.parametrize("source", SOURCES)
 
