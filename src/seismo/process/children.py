@@ -87,26 +87,19 @@ class Process(exit_and_exec.Listener):
         last = MethodType(_core.at_end, MethodType(_core.quietly, self._last))
         self._register = MethodType(atexit.register, last)
         self._register()
+        started: list[Recorder] = []
         try:
-            self._start(self.runs[::-1])  # the first recorder must not record the start of another one
+            for recorder, settings, output in reversed(self.runs):  # the first must not record the start of others
+                # In a forked child the first recorder that is notified handles all of them.
+                recorder.start(settings, -1 if output is None else output.fd, self.forked)
+                started.append(recorder)
         except BaseException:
+            for recorder in reversed(started):
+                recorder.abandon()
             atexit.unregister(last)
             raise
         self.begun = True
         self._written()
-
-    def _start(self, runs: list[tuple[Recorder, dict[str, object], Output | None]]) -> None:
-        """Start all of these recorders or none."""
-        if not runs:
-            return
-        recorder, settings, output = runs[0]
-        # In a forked child the first recorder that is notified handles all of them.
-        recorder.start(settings, -1 if output is None else output.fd, self.forked)
-        try:
-            self._start(runs[1:])
-        except BaseException:
-            recorder.abandon()
-            raise
 
     def _written(self) -> None:
         """Write the first chunks, so that the files of a process that is killed early identify it."""

@@ -22,7 +22,7 @@ from seismo import _core
 from seismo.errors import RecordingError, missing_folder
 from seismo.escape import shell_word
 from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
-from seismo.process.signal_handler_errors import reraise_if_the_programs
+from seismo.process.signal_handler_errors import tried, reraise_if_the_programs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ class Output:
         """Close the file, and remove it if Output created it."""
         self.close()
         if self.fresh:
-            _remove(self.path)
+            tried(os.unlink, self.path, otherwise=None)
 
     def put(self, content: bytes, last: bool) -> None:
         """Replace the file's content in one step, for data that is rewritten as a whole. Raises OSError.
@@ -169,10 +169,8 @@ def _open(
     choose the files that are created.
     """
     for _ in range(_ATTEMPTS):
-        try:
-            is_plain = stat.S_ISREG(os.stat(path).st_mode)
-        except OSError as error:
-            reraise_if_the_programs(error)
+        status = tried(os.stat, path, otherwise=None)
+        if status is None:
             exclusive_flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
             try:
                 fd = os.open(path, exclusive_flags, mode)
@@ -185,11 +183,15 @@ def _open(
             return fd, True
         if exclusive:
             raise FileExistsError(path)
+        is_plain = stat.S_ISREG(status.st_mode)
+        fd = tried(os.open, path, os.O_RDWR | os.O_CLOEXEC, otherwise=-1) if is_plain else -1
+        can_read = fd >= 0
+        if not can_read:
+            fd = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
         if not is_plain:
-            return os.open(path, os.O_WRONLY | os.O_CLOEXEC), False
-        fd = _open_plain(path)
+            return fd, False
         try:
-            begin = _begin_of(fd, _TEXT)
+            begin = os.pread(fd, _TEXT, 0) if can_read else b"?" * bool(status.st_size)
             if begin and is_ours is not None and not is_ours(begin):
                 what = "is not a recording" if is_ours is _is_recording else "was not written by seismo"
                 force = "--force overwrites it; or " if option in ("-o", "--json") else ""
@@ -204,14 +206,6 @@ def _open(
             raise
         return fd, False
     raise RecordingError("another process keeps replacing this file", path, f"name another file with {option}")
-
-
-def _open_plain(path: str) -> int:
-    try:
-        return os.open(path, os.O_RDWR | os.O_CLOEXEC)
-    except PermissionError as error:
-        reraise_if_the_programs(error)
-        return os.open(path, os.O_WRONLY | os.O_CLOEXEC)
 
 
 def lock(fd: int, path: str, option: str = "-o") -> None:
@@ -232,12 +226,7 @@ def lock(fd: int, path: str, option: str = "-o") -> None:
 
 def _begins_right(fd: int) -> bool:
     """Return True if the file still has its beginning, or if it cannot be read (a pipe)."""
-    try:
-        begin = os.pread(fd, len(MAGIC), 0)
-    except OSError as error:
-        reraise_if_the_programs(error)
-        return True
-    return begin == MAGIC or not stat.S_ISREG(os.stat(fd).st_mode)
+    return tried(os.pread, fd, len(MAGIC), 0, otherwise=MAGIC) == MAGIC or not stat.S_ISREG(os.stat(fd).st_mode)
 
 
 def child_output(path: str, parent: int, pid: int) -> Output:
@@ -261,12 +250,8 @@ def replace(path: str, content: bytes | int) -> None:
 
     content: bytes, or the descriptor of a file that has them.
     """
-    try:
-        special = not stat.S_ISREG(os.stat(path).st_mode)
-    except OSError as error:
-        reraise_if_the_programs(error)
-        special = False
-    if not special:
+    status = tried(os.stat, path, otherwise=None)
+    if status is None or stat.S_ISREG(status.st_mode):
         os.close(_put(path, content))
         return
     fd = os.open(path, os.O_WRONLY | os.O_CLOEXEC)  # /dev/full and pipes cannot be replaced
@@ -279,21 +264,18 @@ def replace(path: str, content: bytes | int) -> None:
 def _put(path: str, content: bytes | int) -> int:
     """Replace the file at path by a new one with that content. Return its locked descriptor. Raises OSError."""
     target = _behind_links(path)
-    try:
-        mode = stat.S_IMODE(os.stat(target).st_mode)
-    except OSError as error:
-        reraise_if_the_programs(error)
-        mode = 0o600
+    status = tried(os.stat, target, otherwise=None)
     new = f"{os.path.dirname(target)}/.seismo-{os.getpid()}-{os.urandom(8).hex()}.part"
     fd = os.open(new, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
         lock(fd, new)
         write_all(fd, content)
-        os.fchmod(fd, mode)
+        if status is not None:
+            os.fchmod(fd, stat.S_IMODE(status.st_mode))
         os.replace(new, target)
     except BaseException:  # BaseException includes errors of the program's signal handlers
         os.close(fd)
-        _remove(new)
+        tried(os.unlink, new, otherwise=None)
         raise
     return fd
 
@@ -301,19 +283,11 @@ def _put(path: str, content: bytes | int) -> int:
 def _behind_links(path: str) -> str:
     """Return the path behind any links; os.path.realpath would take a signal handler's error for a file's."""
     for _ in range(_ATTEMPTS):
-        try:
-            path = os.path.join(os.path.dirname(path), os.readlink(path))
-        except OSError as error:
-            reraise_if_the_programs(error)
-            break  # the path is no link
+        link = tried(os.readlink, path, otherwise="")
+        if not link:
+            break
+        path = os.path.join(os.path.dirname(path), link)
     return path
-
-
-def _remove(path: str) -> None:
-    try:
-        os.unlink(path)
-    except OSError as error:
-        reraise_if_the_programs(error)  # the file is gone already
 
 
 def write_all(fd: int, content: bytes | int) -> None:
@@ -330,23 +304,13 @@ def write_all(fd: int, content: bytes | int) -> None:
 
 def out_of_the_way(fd: int) -> int:
     """Move a descriptor to a number that programs do not use, with close-on-exec. Return the new number."""
-    try:
-        limit = min(os.sysconf("SC_OPEN_MAX"), _TOP)
-    except (OSError, ValueError) as error:
-        reraise_if_the_programs(error)
-        limit = 256
+    limit = min(tried(os.sysconf, "SC_OPEN_MAX", otherwise=256), _TOP)
     for number in range(limit - 1, max(fd, limit - 64), -1):
-        try:
-            os.fstat(number)
-        except OSError as error:
-            reraise_if_the_programs(error)
+        if tried(os.fstat, number, otherwise=None) is None:
             break  # the number is free
     else:
         return fd
-    try:
-        os.dup2(fd, number, inheritable=False)
-    except OSError as error:
-        reraise_if_the_programs(error)
+    if tried(os.dup2, fd, number, False, otherwise=-1) < 0:
         return fd
     os.close(fd)
     return number
@@ -372,14 +336,6 @@ def _is_recording(begin: bytes) -> bool:
     return begin.startswith(MAGIC)
 
 
-def _begin_of(fd: int, size: int) -> bytes:
-    try:
-        return os.pread(fd, size, 0)
-    except OSError as error:  # a file that is opened for writing only has an unknown beginning
-        reraise_if_the_programs(error)
-        return b"?" if os.stat(fd).st_size else b""
-
-
 def _unwritable(path: str, error: OSError, option: str) -> RecordingError:
     folder = os.path.dirname(path)
     hint = missing_folder(path, f"name another file with {option}") or f"name another with {option}"
@@ -390,17 +346,11 @@ def _unwritable(path: str, error: OSError, option: str) -> RecordingError:
 
 def identity(file: int | str) -> tuple[int, int]:
     """Return the device and inode of a file by its name or descriptor, or (0, 0) if there is none."""
-    try:
-        status = os.stat(file)
-    except (OSError, ValueError) as error:
-        reraise_if_the_programs(error)
-        return 0, 0
-    return status.st_dev, status.st_ino
+    status = tried(os.stat, file, otherwise=None)
+    return (0, 0) if status is None else (status.st_dev, status.st_ino)
 
 
 def say(text: str, fd: int = 2) -> None:
     """Write one line to a descriptor, without using the program's streams. Fails silently."""
-    try:
-        os.write(fd, f"seismo: {text}\n".encode(sys.getfilesystemencoding(), "backslashreplace"))
-    except (OSError, ValueError) as error:
-        reraise_if_the_programs(error)
+    line = f"seismo: {text}\n".encode(sys.getfilesystemencoding(), "backslashreplace")
+    tried(os.write, fd, line, otherwise=0)

@@ -9,6 +9,14 @@ from __future__ import annotations
 
 from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, TypeVar
+
+    T = TypeVar("T")
+    E = TypeVar("E")
+
 
 def is_ours(error: BaseException) -> bool:
     """Return True if the error comes from seismo's own code.
@@ -29,3 +37,12 @@ def reraise_if_the_programs(error: BaseException) -> None:
     """Re-raise the program's errors; called in an except clause before the error is handled."""
     if not is_ours(error):
         raise error
+
+
+def tried(function: Callable[..., T], *args: Any, otherwise: E) -> T | E:
+    """Call a function of the system and return its result, or `otherwise` if it fails. Raise the program's errors."""
+    try:
+        return function(*args)
+    except (OSError, ValueError) as error:
+        reraise_if_the_programs(error)
+        return otherwise
