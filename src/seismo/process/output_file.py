@@ -22,7 +22,7 @@ from seismo import _core
 from seismo.errors import RecordingError, missing_folder
 from seismo.escape import shell_word
 from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
-from seismo.process.signal_handler_errors import tried, reraise_if_the_programs
+from seismo.process.signal_handler_errors import reraise_if_the_programs, tried
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
