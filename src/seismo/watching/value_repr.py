@@ -32,6 +32,7 @@ from types import (
 from seismo import _core
 from seismo.escape import printable
 from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
+from seismo.process.objects.reference_labels import is_a, text_of
 from seismo.process.secrets import MASK, looks_secret
 
 TYPE_CHECKING = False
@@ -53,17 +54,12 @@ _HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: set by class statements and PyType_F
 
 def class_name(cls: type) -> str:
     """Return MODULE.NAME of a class, without builtins and __main__."""
-    name = plain(_type_name(cls), "?")
+    name = text_of(_type_name(cls))
     try:
-        module = plain(_type_module(cls), "")
+        module = text_of(_type_module(cls), "")
     except AttributeError:
         module = ""
     return name if module in ("", "builtins", "__main__") else f"{module}.{name}"
-
-
-def plain(text: object, otherwise: str) -> str:
-    """Return the first 200 characters of the text if it is an exact str, or `otherwise`."""
-    return text[:200] if type(text) is str else otherwise
 
 
 def entry(namespace: object, name: str) -> object:
@@ -73,10 +69,6 @@ def entry(namespace: object, name: str) -> object:
         if type(key) is str and key == name:
             return value
     return None
-
-
-def _among(kind: type, mro: tuple[type, ...]) -> bool:
-    return any(base is kind for base in mro)  # `in` would call a metaclass's __eq__
 
 
 CHARACTERS = 240  # the most characters of a value's text
@@ -205,19 +197,18 @@ class _Showing:
         special = _SPECIAL.get(name)
         if special is not None and special(value, kind):
             return repr(value)
-        mro = _type_mro(kind)
-        if _among(BaseException, mro):
+        if is_a(value, BaseException):
             args = _error_args(value)
             short = name.rpartition(".")[2]
             return self.nested(value, depth, lambda: f"{short}({self.sequence(iter(args), len(args), depth)})", name)
-        if _among(type, mro):
+        if is_a(value, type):
             return f"<class {class_name(value)!r}>"  # type: ignore[arg-type]
         for base, show in _BASES:
-            if _among(base, mro):
+            if is_a(value, base):
                 inner = self.nested(value, depth, lambda show=show: show(self, value, depth), "…")  # type: ignore[misc]
                 member = _member(value, kind)
                 return f"<{name}{member} {inner}>"
-        fields = list(islice(_fields(value, mro), ITEMS + 1))
+        fields = list(islice(_fields(value, kind), ITEMS + 1))
         if not fields:
             return _address(value)
         member = _member(value, kind)
@@ -232,13 +223,13 @@ class _Showing:
         return f"<{name} at {id(value):#x} {{{', '.join(shown)}}}>"
 
 
-def _fields(value: object, mro: tuple[type, ...]) -> Iterator[tuple[str, object]]:
+def _fields(value: object, kind: type) -> Iterator[tuple[str, object]]:
     """Yield the names and values that an instance holds: its dictionary, then its slots."""
     own = _core.instance_dict(value)
     if own is not None:
         for key, item in own.items():
-            yield (plain(key, "?"), item)
-    for base in mro:
+            yield text_of(key), item
+    for base in _type_mro(kind):
         if not _type_flags(base) & _HEAP_TYPE:
             continue
         for key, slot in _type_namespace(base).items():
@@ -327,7 +318,7 @@ def _code_of(function: object) -> str:
 
 
 def _module(_showing: _Showing, value: ModuleType, _depth: int) -> str:
-    return f"<module {plain(entry(_core.instance_dict(value), '__name__'), '?')}>"
+    return f"<module {text_of(entry(_core.instance_dict(value), '__name__'))}>"
 
 
 def _method(_showing: _Showing, value: MethodType, _depth: int) -> str:
@@ -354,7 +345,7 @@ _SHOW: dict[type, Callable[[_Showing, Any, int], str]] = {
     slice: _slice,
     type: lambda _s, v, _d: f"<class {class_name(v)!r}>",
     FunctionType: lambda _s, v, _d: f"<function {_code_of(v)}>",
-    BuiltinFunctionType: lambda _s, v, _d: f"<built-in function {plain(v.__name__, '?')}>",
+    BuiltinFunctionType: lambda _s, v, _d: f"<built-in function {text_of(v.__name__)}>",
     MethodType: _method,
     ModuleType: _module,
     CodeType: lambda _s, v, _d: f"<code {v.co_qualname[:200]}>",
@@ -374,7 +365,7 @@ def _named_tuple(showing: _Showing, value: tuple[object, ...], depth: int) -> st
         inner = showing.sequence(tuple.__iter__(value), tuple.__len__(value), depth)
         return f"({inner})"
     pairs = zip(names, tuple.__iter__(value), strict=False)
-    shown = [f"{plain(name, '?')}={showing.under(name, item, depth - 1)}" for name, item in islice(pairs, ITEMS)]
+    shown = [f"{text_of(name)}={showing.under(name, item, depth - 1)}" for name, item in islice(pairs, ITEMS)]
     return f"({showing.listed(shown, len(names))})"
 
 

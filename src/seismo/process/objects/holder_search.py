@@ -43,6 +43,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from types import FrameType
+    from typing import Any
+
+    # A row of the table without the object's number: parent (index of an earlier row, or -1), flags, count, asked,
+    # holder, by.
+    Row = list[Any]
 
 ROOT, CYCLE, TOO_FAR, NOBODY = 1, 2, 4, 8  # values of the column `flags` in the table of holders
 
@@ -53,10 +58,6 @@ REFERRERS = 24  # the most referrers of all types together
 FRONTIER = 5_000  # the most objects in one layer
 WAYS = (6, 4, 3, 2)  # the most groups below a group, by distance from the survivors; further up 1
 ROWS = 80  # the most rows of a tree
-
-# A row of the table without the object's number: parent (index of an earlier row, or -1), flags, count, asked, holder,
-# by.
-Row = tuple[int, int, int, int, str, str]
 
 
 class Edge:
@@ -181,8 +182,7 @@ class Search:
     def _edges_of(self, number: int, by: dict[int, reference_labels.Ways]) -> list[Edge]:
         edges = [Edge(label, name, name, 0) for label, name in self._frames.get(number, ())]
         for holder in self._referrers.get(number, ()):
-            exact, general = by.get(id(holder), {}).get(number, ("", ""))
-            edges += self._through(number, holder, exact, general)
+            edges += self._through(number, holder, *by.get(id(holder), {}).get(number, ("", "")))
         unique: dict[tuple[str, str, int], Edge] = {}
         for edge in edges:
             unique.setdefault((edge.label, edge.exact, edge.next), edge)
@@ -277,19 +277,19 @@ class Search:
         if parent < 0:
             for lost, flag in ((nobody, NOBODY), (far, TOO_FAR)):
                 if lost:
-                    rows.append((parent, flag, len(lost), asked, "", ""))
+                    rows.append([parent, flag, len(lost), asked, "", ""])
         elif nobody or far:
-            _flag(rows, parent, NOBODY if nobody and not far else TOO_FAR)
+            rows[parent][1] |= TOO_FAR if far else NOBODY
         ordered = sorted(groups.items(), key=lambda item: (-len(item[1].survivors), item[0]))
         for (label, general), group in ordered[:limit]:
             if len(rows) >= ROWS:
                 if parent >= 0:
-                    _flag(rows, parent, TOO_FAR)
+                    rows[parent][1] |= TOO_FAR
                 return
             by = next(iter(group.exact)) if len(group.exact) == 1 else general
             again = group.members.keys() & path
             flags = (ROOT if group.root else 0) | (CYCLE if again else 0)
-            rows.append((parent, flags, len(group.survivors), asked, label, by))
+            rows.append([parent, flags, len(group.survivors), asked, label, by])
             below = {number: held for number, held in group.members.items() if number not in again}
             if below:
                 self._grow(rows, len(rows) - 1, below, path | below.keys(), depth + 1, asked)
@@ -318,11 +318,6 @@ class _Group:
         self.members: dict[int, set[int]] = {}
         self.survivors: set[int] = set()
         self.root = False
-
-
-def _flag(rows: list[Row], index: int, flag: int) -> None:
-    parent, flags, *rest = rows[index]
-    rows[index] = (parent, flags | flag, *rest)  # type: ignore[assignment]
 
 
 def _bare(key: str) -> str:

@@ -32,7 +32,7 @@ from seismo.original_builtins import builtins as __builtins__  # type: ignore[no
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from typing import Any
 
 
@@ -98,10 +98,7 @@ def type_name(kind: type) -> str:
 
 def namespace_name(namespace: object) -> str:
     """Return the `__name__` in a module's globals."""
-    for key, value in _items(namespace):
-        if type(key) is str and key == "__name__":
-            return text_of(value)
-    return "?"
+    return text_of(next((value for key, value in _items(namespace) if type(key) is str and key == "__name__"), None))
 
 
 def describe(holder: object) -> tuple[str, bool]:
@@ -169,11 +166,9 @@ def _all_ways(holder: Any) -> Iterator[Iterator[tuple[object, Any, str]]]:
         if frame is not None:
             yield variables(frame)
     elif is_a(holder, type):
-        yield _in_type(holder)
+        yield _named(list(_type_namespace(holder).items()))
     elif _type_dictoffset(kind):
-        own = _core.instance_dict(holder)
-        if own is not None:
-            yield ((value, f".{text_of(key)}", f".{text_of(key)}") for key, value in _items(own))
+        yield _named(_items(_core.instance_dict(holder)))
     yield iter([(kind, "its type", "its type")])
 
 
@@ -185,6 +180,11 @@ def _items(namespace: Any) -> Iterator[tuple[object, object]]:
             if number == SCANNED:
                 return
             yield pair
+
+
+def _named(pairs: Iterable[tuple[object, object]], dot: str = ".") -> Iterator[tuple[object, str, str]]:
+    for key, value in pairs:
+        yield value, dot + text_of(key), dot + text_of(key)
 
 
 def _in_dict(holder: object) -> Iterator[tuple[object, Any, str]]:
@@ -207,7 +207,7 @@ def _in_sequence(parts: Iterator[object]) -> Iterator[tuple[object, Any, str]]:
     for index, part in enumerate(parts):
         if index == SCANNED:
             return
-        yield part, lambda index=index: f"[{index}]", SOMEWHERE
+        yield part, f"[{index}]", SOMEWHERE
 
 
 def _in_set(holder: Any) -> Iterator[tuple[object, Any, str]]:
@@ -224,12 +224,10 @@ def _in_tuple(holder: Any) -> Iterator[tuple[object, Any, str]]:
     for index, part in enumerate(parts):
         if index == SCANNED:
             return
+        label = f"[{index}]"
         if type(names) is tuple and index < len(names) and type(names[index]) is str:
-            yield part, f".{names[index]}", f".{names[index]}"
-        elif index < 10:
-            yield part, f"[{index}]", f"[{index}]"
-        else:
-            yield part, lambda index=index: f"[{index}]", SOMEWHERE
+            label = f".{names[index]}"
+        yield part, label, SOMEWHERE if index >= 10 and label[0] == "[" else label
 
 
 def _type_items(kind: type) -> Iterator[tuple[str, object]]:
@@ -272,20 +270,12 @@ def _in_cell(cell: object) -> Iterator[tuple[object, str, str]]:
         return
 
 
-def _in_type(kind: type) -> Iterator[tuple[object, str, str]]:
-    for key, value in list(_type_namespace(kind).items()):
-        yield value, f".{text_of(key)}", f".{text_of(key)}"
-
-
 def variables(frame: FrameType) -> Iterator[tuple[object, str, str]]:
-    """Yield the local variables of a frame, including those of its closure."""
+    """Return the local variables of a frame, including those of its closure."""
     names = frame.f_locals
     if type(names) is dict or _type_name(type(names)) == "FrameLocalsProxy":
-        pairs: Iterator[tuple[object, object]] = iter(list(names.items()))
-    else:  # the frame of a class body with a custom mapping as its namespace
-        pairs = _items(names)
-    for key, value in pairs:
-        yield value, text_of(key), text_of(key)
+        return _named(list(names.items()), "")
+    return _named(_items(names), "")  # the frame of a class body with a custom mapping as its namespace
 
 
 _CONTAINERS: tuple[tuple[type, Any], ...] = (
