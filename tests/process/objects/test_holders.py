@@ -77,7 +77,7 @@ def rows(*survivors):
     search = holder_search.Search(survivors, seconds=60)  # a busy machine, a debug build
     search.run()
     assert not search.cut
-    return search.tree(survivors)
+    return [tuple(row) for row in search.tree(survivors)]
 
 
 def ways(*survivors):
