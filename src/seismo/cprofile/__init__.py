@@ -104,8 +104,7 @@ class Profile(Profiler):
         """Run a statement in __main__ under this profile."""
         import __main__
 
-        names = __main__.__dict__
-        return self.runctx(cmd, names, names)
+        return self.runctx(cmd, __main__.__dict__, __main__.__dict__)
 
     def runctx(self, cmd: str | CodeType, globals: dict[str, Any], locals: dict[str, Any] | None) -> Self:  # noqa: A002
         """Run a statement or code in these namespaces under this profile."""
@@ -141,8 +140,9 @@ def label(code: str | CodeType) -> Label:
 
 def run(statement: str, filename: str | None = None, sort: Sort = -1) -> None:
     """Run a statement in __main__, then print a table or write a file. SystemExit ends only the statement."""
-    profile = Profile()
-    _finish(profile, lambda: profile.run(statement), filename, sort)
+    import __main__
+
+    runctx(statement, __main__.__dict__, __main__.__dict__, filename, sort)
 
 
 def runctx(
@@ -154,12 +154,8 @@ def runctx(
 ) -> None:
     """Run a statement in these namespaces, then print a table or write a file as run() does."""
     profile = Profile()
-    _finish(profile, lambda: profile.runctx(statement, globals, locals), filename, sort)
-
-
-def _finish(profile: Profile, work: Callable[[], object], filename: str | None, sort: Sort) -> None:
     try:
-        work()
+        profile.runctx(statement, globals, locals)
     except SystemExit:
         pass
     finally:

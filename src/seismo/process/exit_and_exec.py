@@ -139,7 +139,6 @@ def _is_there(path: Any) -> bool:
 
 
 def _will_succeed(path: Any, argv: Any, env: Any) -> bool:
-    """Return True if the exec is likely to succeed."""
     try:
         words = [os.fsencode(word) for word in argv]
         words += [os.fsencode(name) + b"=" + os.fsencode(value) for name, value in env.items()]
@@ -157,11 +156,8 @@ def _start_of(path: Any) -> bytes:
     """Return the first bytes of an executable file, or b"" for any other."""
     if not (os.path.isfile(path) and os.access(path, os.X_OK)):
         return b""
-    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        return os.read(fd, 256)
-    finally:
-        os.close(fd)
+    with open(path, "rb", buffering=0) as file:
+        return file.read(256)
 
 
 def _is_program(path: Any, or_script: bool) -> bool:

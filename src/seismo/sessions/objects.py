@@ -88,6 +88,9 @@ class Objects(Reported, RecordingSession):
     def _begin(self) -> None:
         life.check_possible()
         super()._begin()
+        self._count_from_here()
+
+    def _count_from_here(self) -> None:
         self._first, self._more = _core.status()["births"], _more()
         self._marks, self._at_end, self._snapshot = {}, {}, None
 
@@ -103,8 +106,7 @@ class Objects(Reported, RecordingSession):
 
     def _forked(self) -> None:
         super()._forked()
-        self._first, self._more = _core.status()["births"], _more()
-        self._marks, self._at_end, self._snapshot = {}, {}, None
+        self._count_from_here()
         self._born = self._alive = 0
 
     @property
@@ -306,9 +308,7 @@ def _too_many(rows: list[tuple[int, str, str]], count: int | None, limit: int, o
     found = sum(row[0] for row in rows) if count is None else count
     if found <= limit:
         return []
-    lines = [
-        f"1 object {one}, and {limit:,} may be:" if found == 1 else f"{found:,} objects {many}, and {limit:,} may be:"
-    ]
+    lines = [f"{f'1 object {one}' if found == 1 else f'{found:,} objects {many}'}, and {limit:,} may be:"]
     lines += [f"  {born:,} × {kind}" + (f"  {place}" if place else "") for born, kind, place in rows[:_WORST]]
     if len(rows) > _WORST:
         lines.append(f"  {sum(row[0] for row in rows[_WORST:]):,} others")

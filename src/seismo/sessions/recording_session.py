@@ -37,8 +37,6 @@ class RecordingSession(SessionResults, Session):
     is the file that is written at each end, or None.
     """
 
-    hide: tuple[str, ...] = ()  # files to leave out, in the form that engine.start() expects
-
     def __init__(self, output: str | os.PathLike[str] | None, settings: dict[str, object]) -> None:
         super().__init__()
         self.output = None if output is None else os.path.abspath(os.fspath(output))
@@ -85,15 +83,15 @@ class RecordingSession(SessionResults, Session):
             trouble = file.finish(self._recorder)
             if trouble:
                 raise RecordingError(trouble)
-        elif self.output is not None:
+        elif self.output is not None:  # another session shares the engine, so write the difference
             if file is not None:
                 file.close()
-            engine.quietly(self._write)
+            engine.quietly(self.recording.save, self.output)
 
     def _start(self, settings: dict[str, object], fd: int) -> bool:
         """Start the recorder with the file, or join a running one. Return True if it started and uses the file."""
         meta = engine.meta(self._settings, self.recorder)
-        started = engine.start({**settings, "recorder": self.recorder}, fd, meta, user=self, hide=self.hide)
+        started = engine.start({**settings, "recorder": self.recorder}, fd, meta, user=self)
         self._before = None if started else _core.snapshot()
         return started
 
@@ -107,11 +105,6 @@ class RecordingSession(SessionResults, Session):
             engine.quietly(self._add_up)  # summing up here bounds the memory
         return last
 
-    def _write(self) -> None:
-        """Write this session's difference to the file, because another session shares the engine."""
-        assert self.output is not None
-        self.recording.save(self.output)
-
     @property
     def recording(self) -> Recording:
         """The recording; for a running session, its current state. Raise RecordingError if it never began."""
@@ -122,7 +115,7 @@ class RecordingSession(SessionResults, Session):
         self._add_up()
         parts = [] if self._sum is None else [self._sum]
         if self._depth:
-            parts.append(_difference(self._before, _core.snapshot()))
+            parts.append(difference(self._before, _core.snapshot()))
         if not parts:
             raise self._nothing()
         return _added(parts)
@@ -133,7 +126,7 @@ class RecordingSession(SessionResults, Session):
     def _add_up(self) -> None:
         if self._stretches:
             parts = [] if self._sum is None else [self._sum]
-            parts += [_difference(before, after) for before, after in self._stretches]
+            parts += [difference(before, after) for before, after in self._stretches]
             self._sum, self._stretches = _added(parts), []
 
     def _forked(self) -> None:
@@ -156,7 +149,8 @@ class RecordingSession(SessionResults, Session):
         return f"<seismo.{self.name}: {state}>"
 
 
-def _difference(before: bytes | None, after: bytes) -> Recording:
+def difference(before: bytes | None, after: bytes | str) -> Recording:
+    """Return what was recorded between two states of the engine. after: a file's content or path."""
     from seismo.model import read
 
     now = read(after)

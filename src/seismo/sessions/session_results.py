@@ -87,7 +87,6 @@ class SessionResults:
 
     @shows
     def _repr_html_(self) -> str:
-        """Return HTML for a notebook."""
         from seismo.report.html import HtmlPaper
         from seismo.report.kind import own
         from seismo.report.options import Options
@@ -99,7 +98,6 @@ class SessionResults:
         return f"{drawn}<details><summary>as text</summary>{paper.html}</details>" if drawn else paper.html
 
     def _kind(self) -> Kind:
-        """Return the kind that shows the recording."""
         from seismo.report.kind import named
 
         return named(self.recorder)

@@ -10,13 +10,13 @@ from seismo.original_builtins import builtins as __builtins__  # type: ignore[no
 from seismo.process import engine
 from seismo.process.output_file import identity, out_of_the_way
 from seismo.sessions.profile import Profile
+from seismo.sessions.recording_session import difference
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import ParamSpec, TypeVar, Unpack, overload
 
-    from seismo.model import Recording
     from seismo.options import TraceOptions
 
     P = ParamSpec("P")
@@ -68,7 +68,7 @@ class Trace(Profile):
                 raise _no_room(error.what.removesuffix(f": {self.output}")) from None
             if self.output is not None:
                 with Restored():
-                    self._sum, self._stretches = engine.quietly(_read, self.output), []
+                    self._sum, self._stretches = engine.quietly(difference, None, self.output), []
         finally:
             self._tidy()
 
@@ -103,12 +103,6 @@ def _temporary() -> tuple[int, str]:
         raise _no_room(error.strerror or str(error)) from None
     fd = out_of_the_way(fd)
     return fd, f"/proc/self/fd/{fd}"
-
-
-def _read(path: str) -> Recording:
-    from seismo.model import read
-
-    return read(path)
 
 
 if TYPE_CHECKING:

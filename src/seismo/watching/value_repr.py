@@ -331,7 +331,7 @@ _SHOW: dict[type, Callable[[_Showing, Any, int], str]] = {
     int: lambda _s, v, _d: _integer(v),
     float: lambda _s, v, _d: float.__repr__(v),
     complex: lambda _s, v, _d: complex.__repr__(v),
-    str: lambda s, v, _d: _text(v, _strings(s)),
+    str: lambda s, v, _d: _text(str.__str__(v), _strings(s)),
     bytes: lambda s, v, _d: _bytes(bytes, v, _strings(s) // 2),
     bytearray: lambda s, v, _d: f"bytearray({_bytes(bytearray, v, _strings(s) // 2)})",
     type(...): lambda _s, _v, _d: "...",
@@ -375,12 +375,8 @@ _BASES: tuple[tuple[type, Callable[[_Showing, Any, int], str]], ...] = (
     (tuple, _named_tuple),
     (set, lambda s, v, d: f"{{{s.sequence(set.__iter__(v), set.__len__(v), d)}}}"),
     (frozenset, lambda s, v, d: f"{{{s.sequence(frozenset.__iter__(v), frozenset.__len__(v), d)}}}"),
-    (str, lambda s, v, _d: _text(str.__str__(v), _strings(s))),
-    (bytes, lambda s, v, _d: _bytes(bytes, v, _strings(s) // 2)),
     (bytearray, lambda s, v, _d: _bytes(bytearray, v, _strings(s) // 2)),
-    (int, lambda _s, v, _d: _integer(v)),
-    (float, lambda _s, v, _d: float.__repr__(v)),
-    (complex, lambda _s, v, _d: complex.__repr__(v)),
+    *((kind, _SHOW[kind]) for kind in (str, bytes, int, float, complex)),
 )
 
 
