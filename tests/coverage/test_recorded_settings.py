@@ -12,7 +12,7 @@ import seismo
 from seismo.coverage.recorded_settings import NAMES, for_recording, packed, settings_text
 from seismo.coverage.settings import OPTIONS, Settings
 from seismo.model import Builder
-from seismo.process.engine import Json, meta
+from seismo.process.engine import meta
 
 PROGRAM = """\
 def f(x):
@@ -125,7 +125,7 @@ def test_recordings_that_disagree_are_read_with_the_settings_of_the_project(proj
 
 def test_what_is_carried_is_what_was_given():
     file = Settings(file="/x/.coveragerc", folder="/x", **_other_values())
-    made = json.loads(meta({}, "coverage", config=Json(packed(file))))
+    made = json.loads(meta({}, "coverage", config=packed(file)))
     found = for_recording(Builder().build(made), "/")
     assert settings_text(found).startswith("as recorded")
     assert {name: getattr(found, name) for name in NAMES} == _other_values()

@@ -9,7 +9,6 @@ A recorded process loads this module if there is a settings file, so it avoids t
 
 from __future__ import annotations
 
-import json
 import os
 import zlib
 
@@ -30,10 +29,8 @@ NAMES = (
 _LARGEST = {"fail_under": 100, "precision": 20}
 
 
-def packed(settings: Settings) -> str:
-    """Return the settings for a recording to carry, as JSON in one line, or "" if they come from no file."""
-    if not settings.file:
-        return ""
+def packed(settings: Settings) -> dict[str, Any]:
+    """Return the settings of a file for a recording to carry."""
     found: dict[str, Any] = {"file": settings.file, "folder": settings.folder, "crc": _crc(settings.file)}
     for name in NAMES:
         value = getattr(settings, name)
@@ -41,7 +38,7 @@ def packed(settings: Settings) -> str:
             found[name] = value
     if settings.paths:
         found["paths"] = {name: list(paths) for name, paths in settings.paths.items()}
-    return json.dumps(found)
+    return found
 
 
 def _crc(path: str) -> int:

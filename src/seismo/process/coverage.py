@@ -321,13 +321,12 @@ def meta(settings: dict[str, object]) -> str:
         folder = os.getcwd()
     except OSError:
         folder = ""
-    config = settings.get("config")
     return engine.meta(
         {**how, "context": context, **{name: names for name, names in lists.items() if names}},
         recording_kinds.COVERAGE,
         **{name: how[name] for name in _FLAGS},
         folder=folder,
-        **({"config": engine.Json(str(config))} if config else {}),
+        **({"config": settings["config"]} if "config" in settings else {}),
     )
 
 

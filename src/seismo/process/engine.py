@@ -314,7 +314,7 @@ class Recorder:
         how = {name: value for name, value in settings.items() if name not in self.at_end}
         how["recorder"] = self.name
         # The current frames are ours and the interpreter's, so leave them out.
-        start(how, fd, self.meta(settings), frames=False, hide=self._hide)
+        start(how, fd, meta(settings, self.name), frames=False, hide=self._hide)
 
     def end(self, exit_: str) -> None:
         """Stop the engine."""
@@ -322,7 +322,7 @@ class Recorder:
 
     def after_fork(self, fd: int, settings: dict[str, object]) -> None:
         """Continue a forked child's recording into fd, or stop it (-2)."""
-        after_fork(fd, self.meta(settings) if fd != -2 else "{}")
+        after_fork(fd, meta(settings, self.name) if fd != -2 else "{}")
 
     def flush(self) -> None:
         """Bring the file up to date."""
@@ -356,10 +356,6 @@ class Recorder:
     def _core(self, name: str, *args: object) -> Any:
         return getattr(_core, name)(*args, self.name)
 
-    def meta(self, settings: dict[str, object]) -> str:
-        """Return the recording's metadata about its settings, as JSON."""
-        return meta(settings, self.name)
-
 
 def begin_collecting() -> None:
     """Collect all garbage, so that the cycle collector runs at the same places in each run."""
@@ -391,7 +387,7 @@ def printable(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
-def quote(text: str) -> str:
+def _quote(text: str) -> str:
     """Return the text as JSON in ASCII, without importing json, or the library of its encoder."""
     if text.isascii() and text.isprintable() and '"' not in text and "\\" not in text:
         return f'"{text}"'
@@ -403,17 +399,16 @@ def quote(text: str) -> str:
 def meta(settings: dict[str, object], recorder: str = recording_kinds.CALLS, **more: object) -> str:
     """Return the recording's metadata as JSON. more: further fields by name."""
     fields = {
-        "format": "1",
-        "seismo": quote(__version__),
-        "python": quote(sys.version.split(maxsplit=1)[0]),
-        "implementation": quote(sys.implementation.name),
-        "platform": quote(sys.platform),
-        "executable": quote(sys.executable or ""),
-        "settings": json_text(settings),
-        "recorder": quote(recorder),
-        **{name: json_text(value) for name, value in more.items()},
+        "format": 1,
+        "seismo": __version__,
+        "python": sys.version.split(maxsplit=1)[0],
+        "implementation": sys.implementation.name,
+        "platform": sys.platform,
+        "executable": sys.executable or "",
+        "settings": settings,
+        "recorder": recorder,
     }
-    return "{" + ", ".join(f"{quote(name)}: {value}" for name, value in fields.items()) + "}"
+    return json_text({**fields, **more})
 
 
 def from_json(text: str) -> object:
@@ -436,20 +431,12 @@ def from_json(text: str) -> object:
     return value
 
 
-class Json(str):
-    """A value that is already JSON."""
-
-    __slots__ = ()
-
-
 def json_text(value: object) -> str:
     """Return text, numbers, booleans, None, and lists and dicts of these as JSON in ASCII, without importing json."""
-    if isinstance(value, Json):
-        return str(value)
     if isinstance(value, (tuple, list)):
         return f"[{', '.join(map(json_text, value))}]"
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{quote(name)}: {json_text(one)}" for name, one in value.items()) + "}"
+        return "{" + ", ".join(f"{_quote(name)}: {json_text(one)}" for name, one in value.items()) + "}"
     if isinstance(value, bool):
         return "true" if value else "false"
-    return quote(value) if isinstance(value, str) else "null" if value is None else str(value)
+    return _quote(value) if isinstance(value, str) else "null" if value is None else str(value)
