@@ -68,9 +68,9 @@ VERBS = {
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_the_functions_are_the_interpreters_own(lab, verb):
-    lab.write("x.py", OS_FUNCTIONS)
-    assert lab.run(["-m", "seismo", *VERBS[verb], "x.py"]) == lab.bare("x.py")
+def test_the_functions_are_the_interpreters_own(shared, verb):
+    shared.write("x.py", OS_FUNCTIONS)
+    assert shared.run(["-m", "seismo", *VERBS[verb], "x.py"]) == shared.bare("x.py")
 
 
 FAILS = """
@@ -188,9 +188,8 @@ os.execve(sys.executable, [sys.executable, "x.py", "end"], {"A": "1", **sanitize
 @pytest.mark.parametrize("name", ["profile", "trace", "cover"])
 def test_what_a_program_becomes_by_exec_is_recorded_with_its_children(lab, name):
     lab.write("x.py", BECOMES)
-    bare = lab.bare("x.py", "first")
     ended = lab.run(["-m", "seismo", name, "-q", "--children", "-o", "r.seismo", "x.py", "first"])
-    assert (ended.out, ended.err, ended.status) == (bare.out, bare.err, bare.status) == ("1 []\n", "", 3)
+    assert (ended.out, ended.err, ended.status) == ("1 []\n", "", 3)
     opened = lab.open()
     assert not opened.problems
     assert [process.exit for process in opened.processes].count("exec") == 2

@@ -196,8 +196,8 @@ for i in range(1, 121):
     if i in (40, 120): print(resident())
 """
 
-MILLION = f"""{RUN}
-for thread in begun(3, "def leaf(): pass\\nfor _ in range(1_000_000): leaf()"): thread.join()
+LONG = f"""{RUN}
+for thread in begun(3, "def leaf(): pass\\nfor _ in range(200_000): leaf()"): thread.join()
 """
 
 # The parent of forks goes on; a child is forked when no other interpreter lives: CPython's own would crash there.
@@ -232,11 +232,12 @@ def losses(recording):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("verb", ["profile", "trace"])
-def test_every_call_is_counted(verb, kind, tmp_path):
-    makers, rounds, n = 4, 3, 500
+@pytest.mark.parametrize("words", ["profile", "trace", "profile --timing every", "profile --timing none"])
+def test_every_call_is_counted(words, kind, tmp_path):
+    makers, rounds, n = 3, 2, 300
     runs = 2 * makers * rounds
-    found, recording = recorded(tmp_path, verb, PROGRAM, kind, makers, rounds, n, options=["--c-functions", "all"])
+    verb, *options = [*words.split(), "--c-functions", "all"]
+    found, recording = recorded(tmp_path, verb, PROGRAM, kind, makers, rounds, n, options=options)
     assert (found["mine"], found["work"], found["numbers"]) == (n, runs, runs)
     assert found["leaf"] == 2 * runs * n
     assert found["boom"] == found["Thing.__init__"] == found["key"] == found["divmod"] == runs * n
@@ -249,14 +250,6 @@ def test_threads_have_the_number_of_their_interpreter(kind, tmp_path):
     _, recording = recorded(tmp_path, "profile", PROGRAM, kind, 1, 2, 10)
     names = {thread.name for thread in recording.threads}
     assert {"MainThread", "interpreter 1", "interpreter 2", "interpreter 1: Thread-1 (work)"} <= names
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("options", [["--timing", "every"], ["--timing", "none"]], ids=str)
-def test_options_change_no_count(options, kind, tmp_path):
-    found, _ = recorded(tmp_path, "profile", PROGRAM, kind, 2, 1, 1000, options=options)
-    assert found["leaf"] == 8 * 1000
-    assert found["mine"] == found["boom"] // 4 == 1000
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -331,9 +324,9 @@ def test_other_recorders_begin_and_end_beside(kind, tmp_path):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_million_calls_in_each_of_several_at_once(kind, tmp_path):
-    found, recording = recorded(tmp_path, "profile", MILLION, kind)
-    assert found["leaf"] == 3_000_000
+def test_many_calls_in_each_of_several_at_once(kind, tmp_path):
+    found, recording = recorded(tmp_path, "profile", LONG, kind)
+    assert found["leaf"] == 600_000
     assert "other-interpreters" not in losses(recording)
 
 

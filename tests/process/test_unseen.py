@@ -64,12 +64,13 @@ def verb(request):
     return ["-m", "seismo", *VERBS[request.param]]
 
 
-def test_the_depth_of_recursion(lab, verb):
+def test_the_depth_of_recursion(shared, verb):
     # From 3.14 on, C code is bounded by the stack's addresses, of which ours take some.
-    lab.write("depth.py", DEPTH.replace("NESTED", "nested()" if sys.version_info < (3, 14) else "0"))
-    lab.write("bin/seismo", LAUNCHER)  # -m seismo would use runpy before the program does, which is then specialized
-    for words in (["depth.py"], ["-m", "depth"], ["-c", (lab.folder / "depth.py").read_text()]):
-        assert lab.run(["bin/seismo", *verb[2:], *words]) == lab.bare(*words)
+    program = DEPTH.replace("NESTED", "nested()" if sys.version_info < (3, 14) else "0")
+    shared.write("depth.py", program)
+    shared.write("bin/seismo", LAUNCHER)  # -m seismo would use runpy before the program does, which is then specialized
+    for words in (["depth.py"], ["-m", "depth"], ["-c", program]):
+        assert shared.run(["bin/seismo", *verb[2:], *words]) == shared.bare(*words)
 
 
 BOTTOM = """
@@ -98,14 +99,18 @@ traced()
 """
 
 
+ENDS = ["", "1 / 0", "sys.exit(3)", "sys.settrace(None)", "sys.setprofile(trace)"]
+
+
 @pytest.mark.crossed
-@pytest.mark.parametrize("end", ["", "1 / 0", "sys.exit(3)", "sys.settrace(None)", "sys.setprofile(trace)"])
-def test_nothing_is_below_the_program_on_the_stack(lab, verb, end):
-    lab.write("bottom.py", f"{BOTTOM}{end}\n")
-    for words in (["bottom.py"], ["-m", "bottom"]):
-        assert lab.run([*verb, *words]) == lab.bare(*words)
+@pytest.mark.parametrize("end", ENDS)
+def test_nothing_is_below_the_program_on_the_stack(shared, verb, end):
+    name = f"bottom{ENDS.index(end)}"
+    shared.write(f"{name}.py", f"{BOTTOM}{end}\n")
+    for words in ([f"{name}.py"], ["-m", name]):
+        assert shared.run([*verb, *words]) == shared.bare(*words)
         if verb[2] != "watch":
-            assert not [row.kind for row in lab.open(lab.folder / "r.seismo").losses if row.kind == "repaired"]
+            assert "repaired" not in list(shared.open().losses["kind"])
 
 
 COMPILED = """# cython: language_level=3, profile=True
@@ -157,20 +162,19 @@ def compiled(tmp_path_factory):
 
 @pytest.mark.skipif(hasattr(sys, "gettotalrefcount"), reason="debug builds let no deallocator set an exception")
 @pytest.mark.matrix
-def test_exceptions_thrown_into_what_cython_has_compiled(lab, verb, compiled):
+def test_exceptions_thrown_into_what_cython_has_compiled(shared, verb, compiled):
     """Its generators go on with the exception set, of which the interpreter makes a SystemError under other tools."""
-    lab.write("throws.py", THROWS)
-    lab.environment["PYTHONPATH"] = os.pathsep.join([str(compiled), lab.environment["PYTHONPATH"]])
-    bare, recorded = lab.bare("throws.py"), lab.run([*verb, "throws.py"])
+    shared.write("throws.py", f"import sys\nsys.path.append({str(compiled)!r})\n{THROWS}")
+    bare, recorded = shared.bare("throws.py"), shared.run([*verb, "throws.py"])
     assert all(word in bare.out for word in ("went on", "left", "two", "cancelled"))
     assert recorded == bare
 
 
 @pytest.mark.skipif(sys.version_info < (3, 12), reason="there is no sys.monitoring")
-def test_ids_that_others_count_on_are_free(lab, verb):
+def test_ids_that_others_count_on_are_free(shared, verb):
     """hypothesis warns where it cannot have 3, cProfile fails without 2."""
-    lab.write("ids.py", "import sys\nprint([sys.monitoring.get_tool(i) for i in range(4)])\n")
-    assert lab.run([*verb, "ids.py"]).out == lab.bare("ids.py").out == "[None, None, None, None]\n"
+    shared.write("ids.py", "import sys\nprint([sys.monitoring.get_tool(i) for i in range(4)])\n")
+    assert shared.run([*verb, "ids.py"]).out == "[None, None, None, None]\n"
 
 
 STDIN = """# coding: utf-8
@@ -183,10 +187,10 @@ sys.exit(f(int(sys.argv[1])))
 """
 
 
-def test_a_program_on_standard_input(lab, verb):
+def test_a_program_on_standard_input(shared, verb):
     texts = [("0", STDIN), ("1", STDIN), ("", "def f(:\n"), ("", ""), ("", "import sys; sys.exit('bye')")]
     for number, text in texts:
-        assert lab.run([*verb, "-", number], stdin=text) == lab.bare("-", number, stdin=text)
+        assert shared.run([*verb, "-", number], stdin=text) == shared.bare("-", number, stdin=text)
 
 
 def test_what_is_counted_of_a_program_on_standard_input(lab):
