@@ -55,8 +55,6 @@ def test_a_script_in_a_named_pipe_is_opened_once(lab):
 
 SWITCHES = [
     ("-O", "-B", "-s", "-P"),
-    ("-OO",),
-    ("-E",),
     ("-I",),
     ("-S",),
     ("-X", "dev", "-W", "error"),
@@ -113,7 +111,7 @@ def test_exit_functions_that_the_program_runs_or_drops(lab, call, imported):
         f"import sys, {imported}\ndef f(): print('f')\natexit.register(f)\nf()\natexit.{call}\nf()\nsys.exit(3)\n",
     )
     bare = lab.bare("x.py")
-    for verb in ("profile", "trace", "cover"):
+    for verb in ("profile", "cover"):
         recorded = lab.run(["-m", "seismo", verb, "-q", "-o", "r.seismo", "x.py"])
         assert (recorded.out, recorded.err, recorded.status) == (bare.out, bare.err, 3)
         assert [row.exit for row in lab.open().processes] == ["3"]

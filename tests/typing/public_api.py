@@ -1,6 +1,6 @@
 """The public API's types as a user's type checker sees them. Nothing runs this file: mypy reads it.
 
-`make lint` and tests/sessions/test_typed.py run mypy.
+`make lint` runs mypy on it.
 """
 
 from collections.abc import Iterator
