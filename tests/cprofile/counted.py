@@ -40,6 +40,11 @@ def callees(profiler: Any) -> dict[tuple[str, str], tuple[int, int]]:
     return found
 
 
+def callees_by_name(profiler: Any) -> dict[tuple[str, str], tuple[int, int]]:
+    """The same by their bare names."""
+    return {(a.partition(":")[0], b.partition(":")[0]): row for (a, b), row in callees(profiler).items()}
+
+
 def profiled(profiler: Any, work: Any, *args: Any) -> Any:
     """Runs work(*args) under the profiler, without the garbage collector's calls. Returns the profiler."""
     gc.disable()

@@ -32,7 +32,6 @@ KINDS = {
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_lock_that_another_thread_holds_is_free_in_the_child(run, kind):
     """Of sessions that are active, that have ended, and that were never begun."""
-    run(PREFACE)
     run(f"""{PREFACE}
 def holder(ready, done):
     with idle._lock, ended._lock, active._lock:

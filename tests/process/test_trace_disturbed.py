@@ -56,7 +56,7 @@ def test_a_program_that_was_stopped_has_the_pause_in_the_call_it_was_in(tmp_path
             assert child.poll() is None
             time.sleep(0.01)
         began = time.monotonic_ns()
-        time.sleep(0.5)
+        time.sleep(0.2)
         paused = time.monotonic_ns() - began
         os.kill(child.pid, signal.SIGCONT)
         assert children.ended(child) == ("4000\n", "")

@@ -61,25 +61,18 @@ def test_print_writes_the_lines_of_a_run_s_end(ended, capsys):
     assert re.sub(r"\x1b\[[0-9;]*m", "", coloured.getvalue()) == printed.out != coloured.getvalue()
 
 
-def test_report_writes_all_that_the_command_shows(ended, tmp_path, capsys):
-    ended.report()
-    assert re.search(SHOWN[ended.name], capsys.readouterr().out)
-    if ended.name != "cover":  # whose report has another form
-        out = io.StringIO()
-        ended.report(out, limit=1, color="never")
-        assert out.getvalue()
-
-
-def test_a_report_is_that_of_the_command(capsys, tmp_path):
+def test_a_report_is_that_of_the_command(ended, capsys, tmp_path):
     from seismo.cli.main import main
 
-    profile = session("profile")
     path = tmp_path / "part.seismo"
-    profile.save(path)
-    for sort in ("cumtime", "calls"):
-        profile.report(sort=sort, limit=3)
+    ended.save(path)
+    ended.report(limit=3)
+    reported = capsys.readouterr().out
+    assert re.search(SHOWN[ended.name], reported)
+    if ended.name == "profile":
+        ended.report(sort="cumtime", limit=3)
         reported = capsys.readouterr().out
-        assert main(["report", str(path), "--sort", sort, "--limit", "3"]) == 0
+        assert main(["report", str(path), "--sort", "cumtime", "--limit", "3"]) == 0
         assert capsys.readouterr().out == reported
 
 
@@ -125,18 +118,17 @@ def test_save_as_a_named_format(ended, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "hint"), [("x.nothing", "name one of: pstats"), ("x", "name one of: pstats"), ("x.html", "--html OUT")]
+    ("name", "said"),
+    [
+        ("x.nothing", "(?s)no format is known.*name one of: pstats"),
+        ("x", "(?s)no format is known.*name one of: pstats"),
+        ("x.html", "(?s)no format is known.*--html OUT"),
+        ("x.lcov", "hold coverage, and this is a recording of calls"),
+    ],
 )
-def test_save_with_a_suffix_that_is_none(tmp_path, name, hint):
-    with pytest.raises(seismo.SeismoError, match="no format is known") as caught:
+def test_save_with_a_suffix_that_does_not_fit(tmp_path, name, said):
+    with pytest.raises(seismo.SeismoError, match=said):
         session("profile").save(tmp_path / name)
-    assert hint in str(caught.value)
-    assert os.listdir(tmp_path) == []
-
-
-def test_save_in_a_format_of_something_else(tmp_path):
-    with pytest.raises(seismo.SeismoError, match="hold coverage, and this is a recording of calls"):
-        session("profile").save(tmp_path / "x.lcov")
     assert os.listdir(tmp_path) == []
 
 

@@ -23,10 +23,8 @@ def run(code, **environment):
     [
         "session.__exit__(None, None, None)",
         "pass",
-        "raise ValueError",
         "os._exit(0)",
         "os.kill(os.getpid(), signal.SIGKILL)",
-        "os.abort()",
         "os.execv(sys.executable, [sys.executable, '-c', ''])",
         "os.fork() and os.wait()",
     ],

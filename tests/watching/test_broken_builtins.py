@@ -78,9 +78,7 @@ def said(text):
     "words",
     [
         ('call("f")', "--args", "--returns", "--record", "out.seismo"),
-        ('call("f")', "--vars", "--stack"),
         ('line("main.py", 13-16) or raise and exception("KeyError")', "--vars", "--stack"),
-        ('call("f") and arg("x") == 1', "--args"),
         ('call("f") and value("point").x is not None', "--args", "--json", "out.json"),
         ('call("f") and duration > 0ns', "--histogram", "--count"),
     ],
