@@ -66,7 +66,7 @@ if TYPE_CHECKING:
     from seismo.model import read as open  # noqa: A004  as in gzip.open
     from seismo.plugins.cluster.dask_workers import dask as dask
     from seismo.plugins.cluster.ray_workers import ray as ray
-    from seismo.plugins.cluster.spark_session import spark as spark
+    from seismo.plugins.cluster.spark_worker import spark as spark
     from seismo.sessions.cover import cover
     from seismo.sessions.lines import lines
     from seismo.sessions.objects import objects
@@ -91,7 +91,7 @@ _HOMES = {
     "objects": ("seismo.sessions.objects", "objects"),
     "ray": ("seismo.plugins.cluster.ray_workers", "ray"),
     "span": ("seismo.sessions.trace_marks", "span"),
-    "spark": ("seismo.plugins.cluster.spark_session", "spark"),
+    "spark": ("seismo.plugins.cluster.spark_worker", "spark"),
     "start": ("seismo.sessions.profile", "start"),
     "stop": ("seismo.sessions.profile", "stop"),
     "trace": ("seismo.sessions.trace", "trace"),

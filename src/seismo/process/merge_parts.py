@@ -155,14 +155,10 @@ def _lines(path: str) -> list[str]:
     """Return the lines of a mark, which any process may have written."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+        with open(fd, "rb", buffering=0) as file:
+            return (file.read(_MARK_BYTES) or b"").decode("ascii", "replace").split("\n")
     except OSError:
         return []
-    try:
-        return os.read(fd, _MARK_BYTES).decode("ascii", "replace").split("\n")
-    except OSError:
-        return []
-    finally:
-        os.close(fd)
 
 
 def still_written(paths: list[str]) -> set[str]:

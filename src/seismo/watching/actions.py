@@ -134,7 +134,9 @@ def debugger(stop: Callable[[], None]) -> Callable[[Match], None]:
         pdb = Pdb(nosigint=True, skip=["seismo.*"])
         pdb.reset()
         pdb.set_step()
-        pdb.botframe = _outermost(frame)
+        pdb.botframe = frame
+        while pdb.botframe.f_back is not None:
+            pdb.botframe = pdb.botframe.f_back
         pdb.curframe_locals = None  # type: ignore[assignment]
         pdb.quitting = False
         if match.exception is not None:
@@ -145,21 +147,10 @@ def debugger(stop: Callable[[], None]) -> Callable[[Match], None]:
         if pdb.quitting:
             sys.settrace(None)
             stop()
-        elif _steps(pdb):
+        elif pdb.breaks or pdb.stoplineno != -1:  # pdb will stop again, at a breakpoint or by its last command
             _trace(pdb, frame)
 
     return act
-
-
-def _outermost(frame: FrameType) -> FrameType:
-    while frame.f_back is not None:
-        frame = frame.f_back
-    return frame
-
-
-def _steps(pdb: Pdb) -> bool:
-    """Return True if pdb will stop again, by its last command (next, step, until ...) or at a breakpoint."""
-    return bool(pdb.breaks) or pdb.stoplineno != -1
 
 
 def _trace(pdb: Pdb, frame: FrameType | None) -> None:

@@ -304,25 +304,15 @@ def _container(opening: str, closing: str, empty: str = "") -> Callable[[_Showin
     return show
 
 
-def _slice(showing: _Showing, value: slice, depth: int) -> str:
-    return f"slice({', '.join(showing.show(part, depth - 1) for part in (value.start, value.stop, value.step))})"
-
-
-def _range(showing: _Showing, value: range, depth: int) -> str:
-    parts = (value.start, value.stop) if value.step == 1 else (value.start, value.stop, value.step)
-    return f"range({', '.join(showing.show(part, depth - 1) for part in parts)})"
+def _slice(showing: _Showing, value: Any, depth: int) -> str:
+    """Return the text of a slice or a range."""
+    parts = (value.start, value.stop, value.step)
+    shown = [showing.show(part, depth - 1) for part in parts[: 2 if type(value) is range and value.step == 1 else 3]]
+    return f"{type(value).__name__}({', '.join(shown)})"
 
 
 def _code_of(function: object) -> str:
     return function.__code__.co_qualname[:200] if type(function) is FunctionType else "?"
-
-
-def _module(_showing: _Showing, value: ModuleType, _depth: int) -> str:
-    return f"<module {text_of(entry(_core.instance_dict(value), '__name__'))}>"
-
-
-def _method(_showing: _Showing, value: MethodType, _depth: int) -> str:
-    return f"<method {_code_of(value.__func__)} of {_address(value.__self__)}>"
 
 
 _SHOW: dict[type, Callable[[_Showing, Any, int], str]] = {
@@ -341,13 +331,13 @@ _SHOW: dict[type, Callable[[_Showing, Any, int], str]] = {
     dict: _container("{", "}"),
     set: _container("{", "}", "set()"),
     frozenset: _container("frozenset({", "})", "frozenset()"),
-    range: _range,
+    range: _slice,
     slice: _slice,
     type: lambda _s, v, _d: f"<class {class_name(v)!r}>",
     FunctionType: lambda _s, v, _d: f"<function {_code_of(v)}>",
     BuiltinFunctionType: lambda _s, v, _d: f"<built-in function {text_of(v.__name__)}>",
-    MethodType: _method,
-    ModuleType: _module,
+    MethodType: lambda _s, v, _d: f"<method {_code_of(v.__func__)} of {_address(v.__self__)}>",
+    ModuleType: lambda _s, v, _d: f"<module {text_of(entry(_core.instance_dict(v), '__name__'))}>",
     CodeType: lambda _s, v, _d: f"<code {v.co_qualname[:200]}>",
     GeneratorType: lambda _s, v, _d: f"<generator {v.gi_code.co_qualname[:200]} at {id(v):#x}>",
     CoroutineType: lambda _s, v, _d: f"<coroutine {v.cr_code.co_qualname[:200]} at {id(v):#x}>",

@@ -186,17 +186,14 @@ def _node(number: int, row: Row) -> dict[str, int]:
 
 
 def _losses(watch: ActiveWatch, rows: list[Row]) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = []
-    if watch.selection.only_calls:
-        unended = sum(row.matches - row.timed for row in rows)
-        found += [{"kind": "calls-unended", "count": unended, "detail": ""}] if unended > 0 else []
-    if watch.interpreters:
-        found.append({"kind": "other-interpreters", "count": watch.interpreters, "detail": ""})
-    if watch.lost:
-        found.append({"kind": "matches-lost", "count": watch.lost, "detail": ""})
-    if watch.selection.limit is not None and watch.count >= watch.selection.limit:
-        found.append({"kind": "limit-reached", "count": watch.count, "detail": ""})
-    if watch.failed:
-        detail = engine.printable(f"the watch ended early because its action failed: {watch.failed}")
-        found.append({"kind": "action-failed", "count": 1, "detail": detail})
-    return found
+    unended = sum(row.matches - row.timed for row in rows) if watch.selection.only_calls else 0
+    limit, count = watch.selection.limit, watch.count
+    failed = engine.printable(f"the watch ended early because its action failed: {watch.failed}")
+    losses = (
+        ("calls-unended", unended, ""),
+        ("other-interpreters", watch.interpreters, ""),
+        ("matches-lost", watch.lost, ""),
+        ("limit-reached", count if limit is not None and count >= limit else 0, ""),
+        ("action-failed", int(watch.failed != ""), failed),
+    )
+    return [{"kind": kind, "count": count, "detail": detail} for kind, count, detail in losses if count > 0]

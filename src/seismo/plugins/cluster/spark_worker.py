@@ -1,4 +1,6 @@
-"""Spark's Python workers, recorded: the module to run in place of pyspark.daemon or pyspark.worker.
+"""Recording of Spark's Python workers: `with seismo.spark(session, "DIR"): ...`.
+
+The workers run this module in place of pyspark.daemon or pyspark.worker.
 
     spark.python.daemon.module = seismo.plugins.cluster.spark_worker     (with fork, as by default)
     spark.python.worker.module = seismo.plugins.cluster.spark_worker     (spark.python.use.daemon = false)
@@ -7,18 +9,31 @@ Spark hands a worker its task only when it runs: the context is set in the middl
 local property names the folder, or nothing is recorded. A recording that begins there has the calls that the thread is
 in, so the marker around `main` is part of it. The daemon is not recorded. A worker that is reused records task after
 task.
+
+`spark.profile` (spark.sql.pyspark.udf.profiler) may be on at the same time: it has totals of each UDF by its number,
+from cProfile or a memory profiler, added up over all tasks. A dataset has the calls of each task with its stage,
+partition and attempt.
 """
 
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any, Self
 
+from seismo.errors import UsageError
 from seismo.plugins.cluster.task_recording import TaskRecording, note
 from seismo.process import engine
 
+if TYPE_CHECKING:
+    import os
+    from types import TracebackType
+
+    from pyspark.sql import SparkSession
+
+MODULE = "seismo.plugins.cluster.spark_worker"
+DAEMON, WORKER = "spark.python.daemon.module", "spark.python.worker.module"
+USE_DAEMON = "spark.python.use.daemon"
 PROPERTY = "seismo"  # of the driver's thread, which Spark sends with every task
-WORKER = "pyspark.worker"
 
 _current: tuple[str, TaskRecording] | None = None  # the value of the property, and what it began
 _since: Any = (None, 0)  # before the task's first call: TaskRecording.moment
@@ -107,7 +122,7 @@ def fork_workers() -> None:
     worker = daemon.worker
 
     def recorded_worker(*arguments: Any) -> Any:
-        if sys.argv[1:2] in ([], [WORKER]):
+        if sys.argv[1:2] in ([], ["pyspark.worker"]):
             record_main()
         return worker(*arguments)
 
@@ -122,6 +137,54 @@ def run_worker() -> None:
 
     with get_sock_file_to_executor() as file:
         main(file, file)
+
+
+class spark:  # noqa: N801  used like a function, as seismo.span is
+    """Record the Python workers of the jobs that this thread runs in a `with` block; append them to a dataset.
+
+        with seismo.spark(session, "DIR"):
+            frame.mapInPandas(...).count()
+
+    In local mode nothing needs to be set. On a cluster, the session must be made with spark.python.daemon.module set to
+    "seismo.plugins.cluster.spark_worker", and all hosts must share the folder DIR.parts. `options` are those of
+    `seismo.profile`. The attribute `run` has what was appended. Raise UsageError for Spark Connect, which has no local
+    context, and for a cluster whose workers are not set up.
+    """
+
+    def __init__(self, session: SparkSession, folder: str | os.PathLike[str], **options: Any) -> None:
+        self._folder, self._options = folder, options
+        try:
+            self._context: Any = session.sparkContext
+        except Exception as error:
+            hint = "create the session with master(...), on the driver's host"
+            raise UsageError("seismo.spark needs a session with a SparkContext", str(error)[:100], hint) from error
+        self._forks = self._context.getConf().get(USE_DAEMON, "true") == "true"
+        self._setting = DAEMON if self._forks else WORKER
+        self._local = self._context.master.startswith("local")
+        if not self._local and self._context.getConf().get(self._setting) != MODULE:
+            hint = f'SparkSession.builder.config("{self._setting}", "{MODULE}")'
+            raise UsageError("the workers of this cluster are not set up to record", hint=hint)
+
+    def __enter__(self) -> Self:
+        from seismo.plugins.cluster.run import Run
+
+        self.run = Run(self._folder, "spark")
+        if self._local:  # workers are of this host, and read the live configuration
+            self._before = self._context.getConf().get(self._setting)
+            self._context._jsc.sc().conf().set(self._setting, MODULE)
+        settings = engine.json_text({"folder": self.run.parts, "options": self._options})
+        self._context.setLocalProperty(PROPERTY, settings)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        try:
+            self._context.setLocalProperty(PROPERTY, None)
+            if self._local and self._before is None:
+                self._context._jsc.sc().conf().remove(self._setting)
+            elif self._local:
+                self._context._jsc.sc().conf().set(self._setting, self._before)
+        finally:
+            self.run.collect()
 
 
 if __name__ == "__main__":

@@ -221,23 +221,16 @@ class Search:
     def _measure(self) -> None:
         """Set each object's distance from a root along the shortest way; objects without a root have no entry."""
         held: dict[int, list[int]] = {}
-        layer = []
         for number, edges in self._edges.items():
-            if any(not edge.next for edge in edges):
-                layer.append(number)
-                self._distance[number] = 0
             for edge in edges:
                 held.setdefault(edge.next, []).append(number)
-        steps = 0
-        while layer:
-            steps += 1
-            later = []
-            for number in layer:
-                for below in held.get(number, ()):
-                    if below not in self._distance:
-                        self._distance[below] = steps
-                        later.append(below)
-            layer = later
+        self._distance = dict.fromkeys(held.get(0, ()), 0)
+        reached = list(self._distance)
+        for number in reached:  # which grows meanwhile
+            for below in held.get(number, ()):
+                if below not in self._distance:
+                    self._distance[below] = self._distance[number] + 1
+                    reached.append(below)
 
     # ---- The tree. ----
 
@@ -321,5 +314,4 @@ class _Group:
 
 
 def _bare(key: str) -> str:
-    """Return the name in a key such as ['name']."""
     return key[2:-2] if key[:2] in ("['", '["') else key

@@ -133,13 +133,12 @@ def ways(holder: object, wanted: set[int]) -> Ways:
     """Return how the holder holds each of the wanted objects (by id); "" if unknown."""
     found: Ways = {}
     try:
-        for way in _all_ways(holder):
-            for part, exact, general in way:
-                number = id(part)
-                if number in wanted and number not in found:
-                    found[number] = (exact(), general) if callable(exact) else (exact, general)
-            if len(found) == len(wanted):
-                break
+        for part, exact, general in _all_ways(holder):
+            number = id(part)
+            if number in wanted and number not in found:
+                found[number] = (exact(), general) if callable(exact) else (exact, general)
+                if len(found) == len(wanted):
+                    break
     except RuntimeError:  # another thread changed the container
         pass
     if len(found) < len(wanted):
@@ -148,28 +147,28 @@ def ways(holder: object, wanted: set[int]) -> Ways:
     return found
 
 
-def _all_ways(holder: Any) -> Iterator[Iterator[tuple[object, Any, str]]]:
-    """Yield groups of references in a holder, cheap ones first, as (object, exact label, general label)."""
+def _all_ways(holder: Any) -> Iterator[tuple[object, Any, str]]:
+    """Yield the references in a holder, cheap ones first, as (object, exact label, general label)."""
     kind = type(holder)
     for base, places in _CONTAINERS:
         if is_a(holder, base):
-            yield places(holder)
+            yield from places(holder)
     if _type_basicsize(kind) > object.__basicsize__:
-        yield _in_members(holder)
+        yield from _in_members(holder)
     for base, names in _KEPT.items():
         if is_a(holder, base):
-            yield _in_descriptors(holder, base, names)
+            yield from _in_descriptors(holder, base, names)
     if kind in _PLACES:
-        yield _PLACES[kind](holder)
+        yield from _PLACES[kind](holder)
     elif kind in _GENERATORS:
         frame = kind.__dict__[_GENERATORS[kind][1]].__get__(holder)
         if frame is not None:
-            yield variables(frame)
+            yield from variables(frame)
     elif is_a(holder, type):
-        yield _named(list(_type_namespace(holder).items()))
+        yield from _named(list(_type_namespace(holder).items()))
     elif _type_dictoffset(kind):
-        yield _named(_items(_core.instance_dict(holder)))
-    yield iter([(kind, "its type", "its type")])
+        yield from _named(_items(_core.instance_dict(holder)))
+    yield kind, "its type", "its type"
 
 
 def _items(namespace: Any) -> Iterator[tuple[object, object]]:

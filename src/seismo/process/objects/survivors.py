@@ -274,7 +274,7 @@ def _own() -> list[tuple[tuple[int, ...], str]]:
     """Return the live objects made by the program's own lines, most first. The model would take 30 ms to import."""
     main = getattr(sys.modules.get("__main__"), "__file__", None) or ""
     alive: dict[tuple[str, str, str, int], int] = {}
-    sites: dict[tuple[str, str, str, int], tuple[int, ...]] = {}
+    sites: dict[tuple[str, str, str, int], list[int]] = {}
     library: dict[str, bool] = {}
     for site, count in _core.objects_alive().items():
         module, name, _, qualname, file, line, _ = _core.objects_site(site)
@@ -284,9 +284,9 @@ def _own() -> list[tuple[tuple[int, ...], str]]:
         if count and not (kind in _OF_TEXT or qualname in ("", "<module>") or library[file]):
             key = (kind, qualname, file, line)
             alive[key] = alive.get(key, 0) + count
-            sites[key] = (*sites.get(key, ()), site)
+            sites.setdefault(key, []).append(site)
     ranked = sorted(alive, key=lambda key: (-alive[key] * (1 if key[0] in _VALUES else 4), key))
-    return [(sites[key], key[0]) for key in ranked]
+    return [(tuple(sites[key]), key[0]) for key in ranked]
 
 
 def is_library(file: str, main: str) -> bool:
