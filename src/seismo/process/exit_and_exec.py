@@ -230,8 +230,7 @@ def pack(recorders: dict[str, dict[str, object]], folder: str, heir: int) -> str
 def unpack(text: str) -> tuple[dict[str, dict[str, object]], str, int]:
     """Return the recorders, the folder and the heir from a text of pack(). Raise ValueError for invalid text."""
     line, _, folder = text.partition("\n")
-    known = engine.from_json(line)
-    recorders, heir = (known.get("recorders"), known.get("heir", 0)) if isinstance(known, dict) else (None, 0)
-    if not (recorders and isinstance(recorders, dict) and all(isinstance(how, dict) for how in recorders.values())):
-        raise ValueError("the settings of the first process cannot be read")
-    return recorders, folder, heir if isinstance(heir, int) else 0
+    match engine.from_json(line):
+        case {"recorders": dict(recorders), "heir": int(heir)} if all(type(how) is dict for how in recorders.values()):
+            return recorders, folder, heir
+    raise ValueError("the settings of the first process cannot be read")

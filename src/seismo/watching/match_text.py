@@ -36,17 +36,7 @@ _SIGNS = {  # each as drawn, and in ASCII
     "at": ("↑", "^"),
     "micro": ("µs", "us"),
 }
-_STYLES = {
-    "time": "2",
-    "place": "2",
-    "call": "1;36",
-    "end": "32",
-    "error": "1;31",
-    "who": "1;35",
-    "name": "33",
-    "source": "",
-    "slow": "1",
-}
+_STYLES = {"dim": "2", "call": "1;36", "end": "32", "error": "1;31", "who": "1;35", "name": "33", "slow": "1"}
 
 
 def is_ours(begin: bytes) -> bool:
@@ -74,7 +64,7 @@ class Writer:
         indent = "  " * min(match.nesting, _MOST_INDENT)
         if match.nesting > _MOST_INDENT:
             indent += f"({match.nesting}) "
-        time = self._styled(f"{f'+{match.time:.4f}':>9}", "time")
+        time = self._styled(f"{f'+{match.time:.4f}':>9}", "dim")
         first, more = self._lines(match)
         lines.append(f"{time}  {indent}{first}")
         pad = " " * 11 + indent + "    "
@@ -103,7 +93,7 @@ class Writer:
             first = self._raise(match)
         elif match.kind in ("line", "opcode"):
             source = self._source(self.place(match.file, match.line), match.source)
-            first = f"{source}  {self._styled(f'in {printable(match.function)}', 'place')}"
+            first = f"{source}  {self._styled(f'in {printable(match.function)}', 'dim')}"
         elif match.callee:
             first = self._c_function(match)
         else:
@@ -115,7 +105,7 @@ class Writer:
             more += self._variables(match.variables)
         if match.stack is not None:
             for file, line, function, source in match.stack:
-                place = self._styled(f"{self.place(file, line)} in {printable(function)}", "place")
+                place = self._styled(f"{self.place(file, line)} in {printable(function)}", "dim")
                 more.append(f"{self.signs['at']} {place}{'  ' + printable(source) if source else ''}")
         return first, more
 
@@ -134,7 +124,7 @@ class Writer:
 
     def _timed(self, match: Match, sign: str, more: str = "") -> str:
         name = self._styled(printable(match.function), "call")
-        place = "" if match.moment == "end" else self._styled(self.place(match.file, match.line), "place")
+        place = "" if match.moment == "end" else self._styled(self.place(match.file, match.line), "dim")
         return "  ".join(filter(None, (f"{sign} {name}{more}{self._outcome(match)}", self._duration(match), place)))
 
     def _outcome(self, match: Match) -> str:
@@ -148,16 +138,16 @@ class Writer:
     def _raise(self, match: Match) -> str:
         sign = self._styled(f"{self.signs['raise']} {match.exception or '?'}", "error")
         word = {"throw": "thrown into", "stop_iteration": "ends a loop in"}.get(match.kind, "in")
-        place = self._styled(self.place(match.file, match.line), "place")
+        place = self._styled(self.place(match.file, match.line), "dim")
         return f"{sign} {word} {self._styled(printable(match.function), 'call')}  {place}"
 
     def _source(self, place: str, source: str) -> str:
-        return f"{self._styled(place, 'place')} {self.signs['line']} {printable(source)}"
+        return f"{self._styled(place, 'dim')} {self.signs['line']} {printable(source)}"
 
     def _c_function(self, match: Match) -> str:
         sign = self.signs["raise" if match.kind == "c_raise" else "end" if match.kind == "c_return" else "call"]
         name = self._styled(printable(match.callee), "call")
-        place = self._styled(f"{self.place(match.file, match.line)} in {printable(match.function)}", "place")
+        place = self._styled(f"{self.place(match.file, match.line)} in {printable(match.function)}", "dim")
         return f"{sign} {name}{self._outcome(match)}  {place}"
 
     def _variables(self, variables: list[tuple[str, str | None, str | None]]) -> list[str]:
@@ -189,8 +179,7 @@ class Writer:
         return f"{printable(file)}:{line}"
 
     def _styled(self, text: str, style: str) -> str:
-        code = _STYLES[style] if self.coloured else ""
-        return f"\x1b[{code}m{text}\x1b[0m" if code else text
+        return f"\x1b[{_STYLES[style]}m{text}\x1b[0m" if self.coloured else text
 
 
 def _folder() -> str:
