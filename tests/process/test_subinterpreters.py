@@ -145,14 +145,14 @@ def calls(session):
     for row in session.recording.functions: found[row.qualname] += row.calls
     return found
 with seismo.profile(c_functions="none") as session:
-    threads = begun(2, WORK, 5)
+    threads = begun(2, WORK, 3)
     while any(thread.is_alive() for thread in threads):
         with seismo.cover():
             hook = hooks.set_profile(lambda *event: None, threads="all")
             covered(10)
             hook.remove()
 print(calls(session)["leaf"], calls(session)["made"], [loss.kind for loss in session.recording.losses])
-threads = begun(2, WORK, 5)
+threads = begun(2, WORK, 3)
 while any(thread.is_alive() for thread in threads):
     with seismo.profile() as session:
         for _ in range(1000): covered(1)
@@ -255,9 +255,9 @@ def test_threads_have_the_number_of_their_interpreter(kind, tmp_path):
 @pytest.mark.parametrize("kind", KINDS)
 def test_interpreters_come_and_go(kind, tmp_path):
     """Their threads fold like others, and the addresses of their code objects are used again."""
-    found, recording = recorded(tmp_path, "profile", PROGRAM, kind, 2, 15, 50)
-    assert found["leaf"] == 2 * 2 * 30 * 50
-    assert found["made"] == 2 * 30 * 3
+    found, recording = recorded(tmp_path, "profile", PROGRAM, kind, 2, 8, 50)
+    assert found["leaf"] == 2 * 2 * 16 * 50
+    assert found["made"] == 2 * 16 * 3
     assert "other-interpreters" not in losses(recording)
 
 
@@ -320,7 +320,7 @@ def test_sessions_leave_no_hook_behind(tmp_path):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_other_recorders_begin_and_end_beside(kind, tmp_path):
-    assert children.printed(BESIDE, kind, cwd=tmp_path) == f"{2 * 5 * 2000} {2 * 5 * 40} []\n"
+    assert children.printed(BESIDE, kind, cwd=tmp_path) == f"{2 * 3 * 2000} {2 * 3 * 40} []\n"
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -65,9 +65,12 @@ class Fields(NamedTuple):
 
 
 @pytest.fixture(autouse=True)
-def _empty(thawed):
+def _kept():
+    """A new KEPT for each test, which the collector sees: what is older is hidden from it, and takes long to search."""
+    global KEPT
+    KEPT = {}
     yield
-    KEPT.clear()
+    KEPT = {}
     Hostile.ran.clear()
     vars(Thing).get("shared") and delattr(Thing, "shared")
 
