@@ -177,7 +177,7 @@ def test_closures_and_generators():
     assert way.startswith(f"generator {generate.__qualname__} local < collections.deque [0] < dict ['generator'] <")
 
 
-def test_classes_functions_and_partials():
+def test_classes_functions_and_partials(thawed):
     Thing.shared = Slotted(1)
     found = ways(id(Thing.shared))
     assert found == [f"type {HERE}.Thing .shared!"]
@@ -186,7 +186,7 @@ def test_classes_functions_and_partials():
     assert way.startswith("tuple [0] < functools.partial .args < dict ['partial'] <")
 
 
-def test_a_default_of_a_module_function():
+def test_a_default_of_a_module_function(thawed):
     found = ways(id(module_function.__defaults__[0]))
     assert found == [f"tuple [0] < function {HERE}:module_function .__defaults__!"]
 
