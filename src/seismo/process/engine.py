@@ -149,6 +149,13 @@ def check(settings: dict[str, object]) -> None:
             raise UsageError(f"{name} cannot be {value!r}", hint="give a whole number above 0")
 
 
+def one_of(name: str, value: str, choices: Iterable[str]) -> str:
+    """Return a choice of the user's. Raises UsageError if it is none of these."""
+    if value not in choices:
+        raise UsageError(f"{name} cannot be {value!r}", hint=f"use one of {', '.join(choices)}")
+    return value
+
+
 def narrowed(where: object) -> Expression:
     """Return the checked expression of a `where`, which may be text. Raises UsageError if it selects no function."""
     from seismo.expression import Expression, parse

@@ -79,7 +79,7 @@ class Cover(RecordingSession):
         return now if self._sum is None else merge([self._sum, now]).of_first_process()
 
     def _recording(self) -> Recording:
-        if self._depth:
+        if self._inside:
             return self._so_far()
         if self._sum is None:
             raise self._nothing()

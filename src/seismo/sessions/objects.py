@@ -77,7 +77,7 @@ class Objects(Reported, RecordingSession):
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
         _core.objects_quiet(True)
         try:
-            if self._depth == 1:
+            if int(self._inside) == 1:
                 self._last = _core.status()["births"]
                 if self._collect:
                     life.collect()
@@ -142,7 +142,7 @@ class Objects(Reported, RecordingSession):
         _core.objects_quiet(True)
         try:
             born, alive = self._born, self._alive
-            if self._depth:
+            if self._inside:
                 last = _core.status()["births"]
                 born += last - self._first
                 alive += self._living(self._first, last)
@@ -168,7 +168,7 @@ class Objects(Reported, RecordingSession):
         """
         _core.objects_quiet(True)
         try:
-            if not self._depth:
+            if not self._inside:
                 raise UsageError(f"cannot mark {name!r}: the session does not run", hint="mark inside the `with`")
             self._marks[name] = _core.objects_mark(name)
             return self._marks[name] - self._first
@@ -187,7 +187,7 @@ class Objects(Reported, RecordingSession):
         from seismo.process.objects import survivors
 
         first = self._first if name is None else self._mark(name)
-        if self._depth:
+        if self._inside:
             last = _core.status()["births"]
         elif self._born or self._at_end:
             last = self._last
@@ -196,7 +196,7 @@ class Objects(Reported, RecordingSession):
         if self._settings.get("objects") == "types":
             raise UsageError("only types are counted here", hint="leave out objects='types' to track survivors")
         end = last if until is None else self._mark(until)
-        if self._depth:
+        if self._inside:
             alive = _core.objects_alive(first, end)
         else:
             alive = dict(self._at_end[first, last])
@@ -205,7 +205,7 @@ class Objects(Reported, RecordingSession):
                     alive[site] = alive.get(site, 0) - count
 
         def ask(rows: list[SurvivorRow]) -> list[Tree]:
-            if not self._depth:
+            if not self._inside:
                 raise UsageError("the session has ended", hint="ask who holds survivors inside the `with`")
             return survivors.ask(rows, first, end)
 
@@ -222,7 +222,7 @@ class Objects(Reported, RecordingSession):
         """Return everything that the engine has recorded now, or at the end of this session if it has ended."""
         from seismo.model import read
 
-        if self._depth:
+        if self._inside:
             return read(_core.snapshot())
         if self._snapshot is None:
             self._snapshot = read(self._after)

@@ -114,7 +114,7 @@ class RecordingSession(SessionResults, Session):
     def _recording(self) -> Recording:
         self._add_up()
         parts = [] if self._sum is None else [self._sum]
-        if self._depth:
+        if self._inside:
             parts.append(difference(self._before, _core.snapshot()))
         if not parts:
             raise self._nothing()
@@ -145,7 +145,7 @@ class RecordingSession(SessionResults, Session):
         engine.users.gone(self)
 
     def __repr__(self) -> str:
-        state = "running" if self._depth else "ended" if self._stretches or self._sum is not None else "not begun"
+        state = "running" if self._inside else "ended" if self._stretches or self._sum is not None else "not begun"
         return f"<seismo.{self.name}: {state}>"
 
 

@@ -31,12 +31,7 @@ class Session:
 
     def __init__(self) -> None:
         self._lock = fork_handlers.new_lock()
-        self._inside = fork_handlers.Inside()
-
-    @property
-    def _depth(self) -> int:
-        """The number of calls and with blocks inside it now."""
-        return int(self._inside)
+        self._inside = fork_handlers.Inside()  # the calls and with blocks inside it now
 
     def __enter__(self) -> Self:
         self._enter()

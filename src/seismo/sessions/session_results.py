@@ -6,6 +6,7 @@ None of this work is recorded, even if the session is running.
 from __future__ import annotations
 
 from seismo.errors import UsageError
+from seismo.escape import COLOURS, wants_colour
 from seismo.original_builtins import Restored
 from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.process import engine
@@ -60,10 +61,8 @@ class SessionResults:
         """
         import sys
 
-        from seismo.escape import wants_colour
-
         stream = file or sys.stdout
-        coloured = wants_colour(checked(color), getattr(stream, "isatty", bool)())
+        coloured = wants_colour(engine.one_of("color", color, COLOURS), getattr(stream, "isatty", bool)())
         self._kind().summary(self.recording, stream, coloured=coloured)
 
     @shows
@@ -113,7 +112,7 @@ class SessionResults:
 
         if limit is not None and not (type(limit) is int and limit > 0):
             raise UsageError(f"limit cannot be {limit!r}", hint="give a whole number above 0")
-        paper = paper_for(file or sys.stdout, checked(color)).asked_by("limit=N")
+        paper = paper_for(file or sys.stdout, engine.one_of("color", color, COLOURS)).asked_by("limit=N")
         if time and not kind.times:
             raise UsageError(f"there is no choice of times in a recording of {kind.what}", "time")
         times = "" if recording.timeless else time and checked_time(time)
@@ -154,15 +153,4 @@ def checked_time(time: str) -> str:
     """Return the choice of times. Raise UsageError for an invalid one."""
     from seismo.model.recording import TIMES
 
-    if time not in TIMES:
-        raise UsageError(f"time cannot be {time!r}", hint=f"use one of {', '.join(TIMES)}")
-    return time
-
-
-def checked(color: str) -> str:
-    """Return the choice of colours. Raise UsageError for an invalid one."""
-    from seismo.escape import COLOURS
-
-    if color not in COLOURS:
-        raise UsageError(f"color cannot be {color!r}", hint=f"use one of {', '.join(COLOURS)}")
-    return color
+    return engine.one_of("time", time, TIMES)

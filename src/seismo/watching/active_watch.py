@@ -14,7 +14,7 @@ from seismo import _core
 from seismo.errors import SeismoError, UsageError
 from seismo.expression import KINDS, parse
 from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
-from seismo.process.engine import HIDE, native_filter
+from seismo.process.engine import HIDE, native_filter, one_of
 from seismo.watching import actions as _actions
 from seismo.watching import match as _match
 from seismo.watching.describe_match import SHOWN, Describer
@@ -55,9 +55,8 @@ class EventSelection:
             raise UsageError("the time that a C function takes is not watched", expression, hint)
         if limit is not None and not (type(limit) is int and limit > 0):
             raise UsageError(f"limit cannot be {limit!r}", hint="give a whole number above 0")
-        if threads not in THREADS:
-            raise UsageError(f"threads cannot be {threads!r}", hint=f"use one of {', '.join(THREADS)}")
-        self.limit, self.this_thread, self.script = limit, threads == "current", script
+        self.limit, self.script = limit, script
+        self.this_thread = one_of("threads", threads, THREADS) == "current"
         self.machinery = "importlib" in expression or "runpy" in expression
 
     @property

@@ -8,6 +8,7 @@ import sys
 from seismo.errors import SeismoError, UsageError
 from seismo.escape import COLOURS, wants_colour
 from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
+from seismo.process.engine import one_of
 from seismo.process.fork_handlers import new_lock
 from seismo.watching import match_text as text
 
@@ -28,10 +29,8 @@ class Printer:
 
     def __init__(self, output: object = None, *, json: bool = False, color: str = "auto") -> None:
         """Prepare the output. Raise UsageError for an unknown color."""
-        if color not in COLOURS:
-            raise UsageError(f"color cannot be {color!r}", hint=f"use one of {', '.join(COLOURS)}")
         self.text = text.Writer()
-        self._output, self._json, self._color = output, json, color
+        self._output, self._json, self._color = output, json, one_of("color", color, COLOURS)
         self._lock = new_lock()
         self._stream: Any = None
         self._opened = False  # True if this object opened the stream, and so must close it
