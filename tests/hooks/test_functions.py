@@ -28,15 +28,10 @@ def nothing_left():
 
 
 def expected(kind):
-    notes = Notes()
-    if kind == "profile":
-        sys.setprofile(notes.profile)
-        work()
-        sys.setprofile(None)
-    else:
-        sys.settrace(notes.trace)
-        work()
-        sys.settrace(None)
+    notes, set_function = Notes(), getattr(sys, f"set{kind}")
+    set_function(getattr(notes, kind))
+    work()
+    set_function(None)
     assert len(notes.kept) > 60
     return notes.kept
 
@@ -71,26 +66,19 @@ print(*[event for event in found if not event.startswith("c_")][:2])
 
 
 @pytest.mark.parametrize("threads", ["current", "all"])
-def test_a_profile_function_hears_what_sys_setprofile_tells(threads):
+@pytest.mark.parametrize("kind", ["profile", "trace"])
+def test_a_function_hears_what_the_interpreter_s_own_tells(kind, threads):
     notes = Notes()
-    with hooks.set_profile(notes.profile, threads=threads) as handle:
-        assert hooks.get_profile() == notes.profile
+    set_function, current = getattr(hooks, f"set_{kind}"), getattr(hooks, f"get_{kind}")
+    with set_function(getattr(notes, kind), threads=threads) as handle:
+        assert current() == getattr(notes, kind)
         assert handle.active
         work()
     assert not handle.active
     assert handle.function is None
-    assert hooks.get_profile() is None
-    assert as_documented(notes.kept) == as_documented(expected("profile"))
-    assert "c_call" in notes.events("leaf")
-
-
-@pytest.mark.parametrize("threads", ["current", "all"])
-def test_a_trace_function_hears_what_sys_settrace_tells(threads):
-    notes = Notes()
-    with hooks.set_trace(notes.trace, threads=threads):
-        assert hooks.get_trace() == notes.trace
-        work()
-    assert notes.kept == expected("trace")
+    assert current() is None
+    assert as_documented(notes.kept) == as_documented(expected(kind))
+    assert ("c_call" in notes.events("leaf")) == (kind == "profile")
 
 
 def test_many_tools_hear_the_same():

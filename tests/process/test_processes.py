@@ -185,7 +185,7 @@ os.execve(sys.executable, [sys.executable, "x.py", "end"], {"A": "1", **sanitize
 """
 
 
-@pytest.mark.parametrize("name", ["profile", "trace", "cover"])
+@pytest.mark.parametrize("name", ["trace", "cover"])
 def test_what_a_program_becomes_by_exec_is_recorded_with_its_children(lab, name):
     lab.write("x.py", BECOMES)
     ended = lab.run(["-m", "seismo", name, "-q", "--children", "-o", "r.seismo", "x.py", "first"])

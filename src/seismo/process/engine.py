@@ -158,10 +158,7 @@ def one_of(name: str, value: str, choices: Iterable[str]) -> str:
 
 def narrowed(where: object) -> Expression:
     """Return the checked expression of a `where`, which may be text. Raises UsageError if it selects no function."""
-    from seismo.expression import Expression, parse
-
-    expression = where if isinstance(where, Expression) else parse(where)  # type: ignore[arg-type]
-    return expression.only(_STATIC, ("call", "c_call"), _STATIC_WHY)
+    return _checked(where, ("call", "c_call"), _STATIC_WHY)
 
 
 def only_expression(only: Iterable[str], where: str | Expression | None = None) -> str | None:
@@ -192,12 +189,18 @@ def spanned(span: object) -> Expression:
 
     Raises UsageError.
     """
-    from seismo.expression import KINDS, Expression, parse
+    from seismo.expression import KINDS
 
     if isinstance(span, str) and span not in KINDS and all(part.isidentifier() for part in span.split(".")):
         span = f'call("{span}")'
-    expression = span if isinstance(span, Expression) else parse(span)  # type: ignore[arg-type]
-    return expression.only(_STATIC, ("call",), _SPAN_WHY)
+    return _checked(span, ("call",), _SPAN_WHY)
+
+
+def _checked(given: object, kinds: tuple[str, ...], why: str) -> Expression:
+    from seismo.expression import Expression, parse
+
+    expression = given if isinstance(given, Expression) else parse(given)  # type: ignore[arg-type]
+    return expression.only(_STATIC, kinds, why)
 
 
 _EXPRESSIONS = {"where": narrowed, "span": spanned}
