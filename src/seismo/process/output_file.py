@@ -185,7 +185,7 @@ def _open(
             raise FileExistsError(path)
         is_plain = stat.S_ISREG(status.st_mode)
         fd = tried(os.open, path, os.O_RDWR | os.O_CLOEXEC, otherwise=-1) if is_plain else -1
-        can_read = fd >= 0
+        can_read = fd >= 0  # what can only be written has an unknown beginning
         if not can_read:
             fd = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
         if not is_plain:

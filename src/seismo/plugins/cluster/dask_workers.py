@@ -137,12 +137,10 @@ class dask:  # noqa: N801  used like a function, as seismo.span is
 
 
 def _stop(folder: str) -> None:
-    """End this worker's recording into the folder, if there is one."""
     recording, _ = _recordings.pop(folder, (None, []))
     if recording is not None:
         recording.stop()
 
 
 def _records(folder: str) -> bool:
-    """Return True if this worker records into the folder."""
     return folder in _recordings

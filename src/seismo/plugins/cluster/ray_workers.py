@@ -43,7 +43,6 @@ def setup() -> None:
 
 
 def _labels() -> dict[str, str]:
-    """Return the labels of the task that this thread runs."""
     import ray
     from ray._private.worker import global_worker
 

@@ -190,17 +190,15 @@ class Search:
 
     def _through(self, number: int, holder: object, exact: str, general: str) -> list[Edge]:
         """Return the edges to a holder, or to the holder behind it if it is only intermediate."""
-        name = self._globals.get(id(holder))
+        key, name = _bare(exact), self._globals.get(id(holder))
         if name is not None:
-            key = _bare(exact)
             return [Edge(name, key, key, 0)]
         behind = self._referrers.get(id(holder), [])
         if type(holder) is dict:
             for owner in behind:
                 if reference_labels.is_own_dict(owner, holder):
-                    return [self._edge(owner, f".{_bare(exact)}", f".{_bare(exact)}")]
+                    return [self._edge(owner, f".{key}", f".{key}")]
                 if reference_labels.globals_of(owner) is holder:  # code that exec() ran has these globals
-                    key = _bare(exact)
                     return [Edge(f"module {reference_labels.namespace_name(holder)}", key, key, 0)]
                 if reference_labels.is_a(owner, type):
                     way = reference_labels.ways(owner, {number})[number]
@@ -209,8 +207,7 @@ class Search:
         if type(holder) is CellType:  # behind it is the tuple of a function's cells
             functions = [function for parts in behind for function in self._referrers.get(id(parts), [])]
             names = [(function, reference_labels.closure_name(function, holder)) for function in functions]
-            found = [self._edge(function, name, name) for function, name in names if name]
-            if found:
+            if found := [self._edge(function, name, name) for function, name in names if name]:
                 return found
         return [self._edge(holder, exact, general)]
 
