@@ -129,6 +129,7 @@ def test_no_code_of_the_program_runs(name):
         ((), "()"),
         (set(), "set()"),
         (range(3), "range(0, 3)"),
+        (slice(1, 2), "slice(1, 2, None)"),
         (int, "<class 'int'>"),
         (len, "<built-in function len>"),
         (sys, "<module sys>"),
