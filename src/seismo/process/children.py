@@ -24,6 +24,7 @@ from seismo.errors import RecordingError
 from seismo.original_builtins import Restored
 from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.process import engine, exit_and_exec, fork_handlers
+from seismo.process.child_startup.unrecorded_mark import SHARED, leave
 from seismo.process.output_file import SUFFIX, Output, child_output, first_free, say
 
 TYPE_CHECKING = False
@@ -274,8 +275,6 @@ def part(folder: str) -> Output:
 
 def make_folder(folder: str) -> None:
     """Make the folder of the parts if it is missing. Raises OSError."""
-    from seismo.process.child_startup.unrecorded_mark import SHARED
-
     os.makedirs(folder, 0o700, exist_ok=True)
     if os.geteuid() == 0:  # a process that gives up root's privileges must still be able to leave a mark
         os.chmod(folder, 0o711)
@@ -285,8 +284,6 @@ def make_folder(folder: str) -> None:
 
 def remove_folder(folder: str) -> None:
     """Remove the folder of the parts, if it is empty."""
-    from seismo.process.child_startup.unrecorded_mark import SHARED
-
     for place in (os.path.join(folder, SHARED), folder):
         try:
             os.rmdir(place)
@@ -296,8 +293,6 @@ def remove_folder(folder: str) -> None:
 
 def mark(folder: str, error: Exception) -> None:
     """Leave a mark in the folder of the parts, if it exists, that this process is not recorded."""
-    from seismo.process.child_startup.unrecorded_mark import leave
-
     if folder and os.path.isdir(folder):
         leave(folder, f"{type(error).__name__}: {error}")  # type: ignore[no-untyped-call]
 

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 LISTS = ("source_dirs", "source_pkgs", "include", "omit")
 _FLAGS = tuple(option.name for option in of("seismo.cover") if option.is_flag)
 _HOW = (*_FLAGS, "tests")
+_LIBRARY = f"{sys.platlibdir}/python{sys.version_info.major}.{sys.version_info.minor}"  # below a prefix
 
 _settings: dict[str, object] = {}
 _context = ""
@@ -119,16 +120,14 @@ def expression(settings: dict[str, object]) -> str:
 
 def library_folders() -> list[str]:
     """Return the folders of the standard library."""
-    version = f"python{sys.version_info.major}.{sys.version_info.minor}"
     folders = {os.path.dirname(os.__file__ or "/lib")}
-    folders |= {f"{prefix}/{sys.platlibdir}/{version}" for prefix in (sys.base_exec_prefix, sys.base_prefix)}
+    folders |= {f"{prefix}/{_LIBRARY}" for prefix in (sys.base_exec_prefix, sys.base_prefix)}
     return sorted(folders | {os.path.realpath(folder) for folder in folders})
 
 
 def installed_folders() -> list[str]:
     """Return the folders of installed packages: site-packages, and entries of sys.path in a virtual environment."""
-    version = f"python{sys.version_info.major}.{sys.version_info.minor}"
-    found = {f"{prefix}/{sys.platlibdir}/{version}/site-packages" for prefix in (sys.prefix, sys.exec_prefix)}
+    found = {f"{prefix}/{_LIBRARY}/site-packages" for prefix in (sys.prefix, sys.exec_prefix)}
     found.add(f"{sys.exec_prefix}/bin")  # their commands
     library = library_folders()
     for entry in sys.path:
