@@ -54,7 +54,7 @@ def test_a_script_in_a_named_pipe_is_opened_once(lab):
 
 
 SWITCHES = [
-    ("-O", "-B", "-s", "-P"),
+    ("-OO", "-B", "-s", "-P"),
     ("-I",),
     ("-S",),
     ("-X", "dev", "-W", "error"),
