@@ -115,22 +115,6 @@ def test_a_tree_of_calls_beside_objects(tmp_path):
     assert read(tmp_path / "out").to_bytes() == merge(parts).to_bytes()
 
 
-def test_damaged_objects_are_merged_all_the_same(tmp_path):
-    """A call of one process that an object of another survived has no place until all rows are there."""
-    builder = Builder()
-    on = [builder.thread(builder.process(pid=pid, start_ns=10 * pid)) for pid in (1, 2)]
-    function = builder.function("m", "f")
-    of = builder.object(builder.type("m", "T", born=1), node=builder.node(-1, on[1], function, calls=1), born=1)
-    builder.object_survivor(builder.object_span(process=0), of, 1)
-    odd = builder.build({"recorder": "lifetimes"})
-    parts = [drawn(1, pid=3), odd, drawn(7, pid=1)]
-    losses = [{"kind": "child-running", "count": 2, "thread": -1, "detail": "there"}]
-    merge_into([lambda part=part: part for part in parts], tmp_path / "out", losses)
-    result = read(tmp_path / "out")
-    assert list(result.object_survivors) == list(merge(parts).object_survivors)
-    assert [row.kind for row in result.losses] == ["child-running"]
-
-
 def test_more_losses(tmp_path):
     paths = []
     for seed in range(5):
@@ -193,19 +177,6 @@ def trees_made(number: int) -> Recording:
     return builder.build({"recorder": "calltree"})
 
 
-def paths_made(number: int) -> Recording:
-    """Objects at many nodes of the process' own tree, with what is said of them."""
-    builder = Builder()
-    on = builder.thread(builder.process(pid=number))
-    function = builder.function("m", "f")
-    of = builder.type("m", "T", born=1)
-    for _ in range(4000):
-        made_at = builder.object(of, function, 1, builder.node(-1, on, function, calls=1), born=1)
-        for bucket in range(3):
-            builder.lifetime(made_at, 1, bucket, 1)
-    return builder.build({"recorder": "lifetimes"})
-
-
 def contexts_made(number: int) -> Recording:
     """Tests of one worker's own, each in all lines."""
     builder = Builder()
@@ -217,9 +188,7 @@ def contexts_made(number: int) -> Recording:
 
 
 @pytest.mark.matrix
-@pytest.mark.parametrize(
-    ("make", "kind"), [(trees_made, "nodes"), (paths_made, "lifetimes"), (contexts_made, "context_hits")]
-)
+@pytest.mark.parametrize(("make", "kind"), [(trees_made, "nodes"), (contexts_made, "context_hits")])
 def test_memory_of_what_stands_side_by_side_does_not_grow_with_the_number_of_recordings(tmp_path, make, kind):
     """What is no sum is in memory for one recording at a time."""
     for number in range(24):

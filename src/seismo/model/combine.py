@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import array
 import json
-import zlib
 from collections import defaultdict
 from itertools import accumulate, chain, compress, pairwise
 from operator import itemgetter
@@ -198,19 +197,19 @@ def _process_order(processes: Sequence[_Rows], marks: Sequence[Sequence[int]]) -
 
 
 def marks_of_trees(part: Recording) -> list[int]:
-    """Return a checksum of each process's nodes and spans, which distinguishes processes whose rows are equal."""
-    nodes, of_thread = part._raw["nodes"], part._raw["threads"]["process"].tolist()
-    spans = part._raw["object_spans"]
-    marks = [0] * len(part._raw["processes"]["id"])
-    if len(marks) == 1:
-        return [zlib.crc32(nodes["calls"], zlib.crc32(nodes["timed_ns"], zlib.crc32(spans["born"])))]
-    for process, born in zip(spans["process"].tolist(), spans["born"].tolist(), strict=True):
-        marks[process] = (marks[process] * 1000003 + born) & 0xFFFFFFFF
-    for thread, calls, timed in zip(
-        nodes["thread"].tolist(), nodes["calls"].tolist(), nodes["timed_ns"].tolist(), strict=True
-    ):
-        process = of_thread[thread]
-        marks[process] = (marks[process] * 1000003 + calls * 31 + timed) & 0xFFFFFFFF
+    """Return a checksum of each process's nodes and spans, which distinguishes processes whose rows are equal.
+
+    It does not depend on the order of the nodes, because a merge sorts them by thread.
+    """
+    raw = part._raw
+    marks = [0] * len(raw["processes"]["id"])
+    of_threads = raw["threads"]["process"].tolist()
+    spans = (raw["object_spans"][name].tolist() for name in ("process", "born"))
+    for process, born in zip(*spans, strict=True):
+        marks[process] += born
+    nodes = (raw["nodes"][name].tolist() for name in ("thread", "calls", "timed_ns"))
+    for thread, calls, timed in zip(*nodes, strict=True):
+        marks[of_threads[thread]] += calls * 1000003 ^ timed
     return marks
 
 

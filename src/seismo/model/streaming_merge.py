@@ -2,21 +2,20 @@
 
 The output equals a saved merge() of all recordings. A merge has two kinds of rows. Some are sums, such as functions,
 lines and types: all rows about the code, whose number is bounded by the program. Others belong to one recording each:
-the call tree, which is nearly all of a recording of calls, objects with a call path, and contexts that no other
-recording has. They need not be in memory at the same time.
+the call tree, which is nearly all of a recording of calls, and contexts that no other recording has. They need not be
+in memory at the same time.
 
 Each recording is therefore read more than once. The first reading collects its functions, processes, threads and
 losses, which determine all new numbers. It also counts the recording's own rows and adds up the sums. Sums are
 organized as a binary counter, which bounds their number by the logarithm of the number of recordings: two recordings
 are merged, then the results of two such merges, and so on. Then each recording's own rows are written directly to the
-file, in the order of the threads.
+file, in the order of the threads. Recordings of objects, whose rows may refer to any node, are sums as a whole.
 
-Memory holds a number for each function of each recording, and the rows of its threads and marks.
+Memory holds a number for each function of each recording, and the rows of its threads.
 """
 
 from __future__ import annotations
 
-import array
 import json
 from collections import Counter
 from itertools import compress, groupby
@@ -41,14 +40,14 @@ from seismo.model.columns import (
 )
 from seismo.model.lines.merge import OF_FUNCTIONS
 from seismo.model.lines.streaming_merge import Contexts
-from seismo.model.objects import merge as object_tables
-from seismo.model.objects.streaming_merge import ELSEWHERE, Objects, Unsorted, without_paths
+from seismo.model.objects.merge import KINDS as OF_OBJECTS
 from seismo.model.recording import Recording, read
 from seismo.model.save import TableWriter, write_file
 from seismo.model.table import Strings
 from seismo.model.trace.copy_to_file import copied
 
 if TYPE_CHECKING:
+    import array
     import os
     from collections.abc import Callable, Sequence
 
@@ -75,17 +74,24 @@ def merge_into(
     Raise RecordingError if one cannot be read, if they are of different kinds, or if the file cannot be written.
     """
     plan = _Plan(openers)
-    try:
-        for opener in progress.over("reading recordings", openers, len(openers)):
-            plan.add(combine.problem_losses(opener()))
-    except Unsorted:
-        merged = combine.merge(opener() for opener in openers)
-        (combine.with_losses(merged, losses) if losses else merged).save(target)
-        return
+    for opener in progress.over("reading recordings", openers, len(openers)):
+        part = opener()
+        if any(len(part._raw[kind]["id"]) for kind in OF_OBJECTS):
+            merged = _merged_in_turn(openers)
+            (combine.with_losses(merged, losses) if losses else merged).save(target)
+            return
+        plan.add(combine.problem_losses(part))
     combine._check_kinds(plan.parts)
     if losses and plan.parts:
         plan.parts[0] = combine.with_losses(plan.parts[0], losses)
     write_file(target, lambda fd: plan.write(_core.Writer(fd)))
+
+
+def _merged_in_turn(openers: Sequence[Opener]) -> Recording:
+    total = _Sum()
+    for opener in progress.over("merging recordings", openers, len(openers)):
+        total.add(opener())
+    return total.total()
 
 
 class _Sum:
@@ -105,7 +111,7 @@ class _Sum:
     def total(self) -> Recording:
         """Return the merge of everything added. No more can be added afterwards."""
         heights, self._heights = self._heights, []
-        return combine.merge([one for one in heights if one is not None])
+        return combine.merge(one for one in reversed(heights) if one is not None)  # the first that was added is first
 
 
 def _bytes_of(part: Recording) -> int:
@@ -129,13 +135,10 @@ class _Plan:
         self._sum = _Sum()
         self._contexts = Contexts()
         self._with_contexts: list[int] = []
-        self._objects = Objects()
-        self._any_objects = False
-        self._with_objects: set[int] = set()
         self._kept: dict[int, Recording] = {}  # recordings in memory for later processes, the newest last
 
     def add(self, part: Recording) -> None:
-        """Add a recording. Raise Unsorted if damage makes the order of its rows depend on all of them."""
+        """Add a recording without objects."""
         number = len(self.parts)
         self._numbers.append(self._functions.add(part))
         self._marks.append(combine.marks_of_trees(part))
@@ -149,11 +152,6 @@ class _Plan:
         if not any(len(table["id"]) for kind, table in part._raw.items() if kind not in _OF_CALLS):
             return
         summed = {**part._raw, **{kind: empty(kind) for kind in _OWN}}
-        if any(len(part._raw[kind]["id"]) for kind in object_tables.KINDS):
-            if self._objects.add(number, part):
-                self._with_objects.add(number)
-            self._any_objects = True
-            summed = without_paths(summed)
         if self._contexts.add(number, part):
             self._with_contexts.append(number)
         self._sum.add(Recording(summed, part._strings, part.meta))
@@ -173,9 +171,6 @@ class _Plan:
         out = TableWriter(writer)
         writer.meta(json.dumps(combine._merge_meta([part.meta for part in self.parts]), sort_keys=True))
         total = self._total(functions)
-        if self._any_objects:
-            self._objects.begin(total)
-            made["marks"] = self._objects.marks(self._processes, texts)
         strings = list(texts.index)
         names = self._contexts.names(total._raw)
         for kind in SCHEMA:
@@ -201,9 +196,7 @@ class _Plan:
         total = self._sum.total()
         ids = {tuple(row[name] for name in KEY): number for number, row in enumerate(functions)}
         new = [ids[tuple(row[name] for name in KEY)] for row in named_rows(total, "functions")]
-        tables: Tables = {
-            kind: translated(total._raw[kind], function=new) for kind in (*OF_FUNCTIONS, *object_tables.OF_FUNCTIONS)
-        }
+        tables: Tables = {kind: translated(total._raw[kind], function=new) for kind in OF_FUNCTIONS}
         return Recording({**total._raw, **tables}, total._strings, total.meta)
 
     def _functions_of(self, number: int) -> list[int]:
@@ -220,7 +213,7 @@ class _Plan:
                 out.table("context_hits", rows, ())
 
     def _write_own(self, out: TableWriter) -> None:
-        """Write nodes, and objects that refer to them, in the order of the processes."""
+        """Write the nodes in the order of the processes."""
         of: dict[int, int] = {}
         for number, part in enumerate(self.parts):
             of |= dict.fromkeys((self._processes[number][old] for old in part._raw["processes"]["id"].tolist()), number)
@@ -230,21 +223,12 @@ class _Plan:
         for number, processes in progress.over("writing recordings", runs, len(runs)):
             left[number] -= 1
             part = self._part(number, left[number] > 0)
-            functions = self._functions_of(number)
-            rows, chosen = self._nodes(part, number, functions, processes)
-            rows["id"] = ints(range(base, base + len(chosen)))
+            rows = self._nodes(part, number, processes)
+            count = len(rows["id"])
+            rows["id"] = ints(range(base, base + count))
             rows["parent"] = ints(parent + base if parent >= 0 else -1 for parent in rows["parent"].tolist())
             out.table("nodes", rows, ())
-            if number in self._with_objects:
-                nodes = array.array("q", [ELSEWHERE]) * len(part._raw["nodes"]["id"])
-                for new, row in enumerate(chosen, base):
-                    nodes[row] = new
-                maps = object_tables.Maps(functions, nodes, self._processes[number])
-                texts = Texts()
-                tables = self._objects.rows(part, maps, texts, processes)
-                for kind, table in tables.items():
-                    out.table(kind, table, list(texts.index))
-            base += len(chosen)
+            base += count
 
     def _part(self, number: int, again: bool) -> Recording:
         """Return a recording; `again` means that it will be needed once more."""
@@ -255,14 +239,12 @@ class _Plan:
             del self._kept[next(iter(self._kept))]
         return recording
 
-    def _nodes(
-        self, part: Recording, number: int, functions: list[int], processes: set[int]
-    ) -> tuple[Columns, list[int]]:
-        """Return the nodes of these processes' threads, in thread order and numbered from 0, and their former rows."""
-        nodes = dict(part._raw["nodes"])
+    def _nodes(self, part: Recording, number: int, processes: set[int]) -> Columns:
+        """Return the nodes of these processes' threads, in thread order and numbered from 0."""
+        nodes, functions = dict(part._raw["nodes"]), self._functions_of(number)
         of = [self._threads[number][thread] for thread in nodes["thread"].tolist()]
         nodes["thread"] = ints(of)
         nodes["function"] = ints(map(functions.__getitem__, nodes["function"].tolist()))
         rows = [row for row, thread in enumerate(of) if self._process_of[thread] in processes]
         rows.sort(key=of.__getitem__)
-        return with_rows({"nodes": nodes}, {"nodes": rows})["nodes"], rows
+        return with_rows({"nodes": nodes}, {"nodes": rows})["nodes"]
