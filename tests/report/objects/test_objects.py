@@ -9,7 +9,6 @@ from on_paper import summed_up, written
 
 from seismo.cli.main import main
 from seismo.model import Builder
-from seismo.model.objects.groups import Lifetimes
 from seismo.report.objects.changes import write_changes
 from seismo.report.objects.facts import Timeline
 from seismo.report.objects.group_descriptions import each, median, one_digit, rough_duration
@@ -440,9 +439,9 @@ def test_the_timeline_keeps_peaks_and_births():
 
 
 def test_medians_to_one_digit():
-    assert median(Lifetimes(())) is None
-    assert median(Lifetimes((5,))) == 0
-    assert 16 <= median(Lifetimes((0, 0, 0, 7, 1))) < 64
+    assert median(()) is None
+    assert median((5,)) == 0
+    assert 16 <= median((0, 0, 0, 7, 1)) < 64
     assert [one_digit(value) for value in (0, 0.4, 0.6, 4.4, 96, 1_234)] == [0, 0, 1, 4, 100, 1_000]
     shown = [rough_duration(ns, Signs()) for ns in (0, 7, 960, 2.6e3, 5e8, 3e9)]
     assert shown == ["0 ns", "7 ns", "1 µs", "3 µs", "500 ms", "3 s"]

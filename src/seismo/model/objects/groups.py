@@ -24,10 +24,10 @@ is one class to the reader.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
 
-from seismo.model.columns import rows_of
 from seismo.model.enums import (
     OBJECT_AT_MOST,
     OBJECT_ESTIMATED,
@@ -39,7 +39,7 @@ from seismo.model.enums import (
 from seismo.model.objects.rows import IN_BIRTHS, IN_NS, ObjectRow, TypeRow
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from seismo.model.recording import Recording
 
@@ -48,40 +48,21 @@ SHORT_BIRTHS = 4  # the last bucket of a short life: fewer than 256 births in th
 SHORT_NS = 10  # the same in time: under 1.05 ms
 
 
-@dataclass(frozen=True, slots=True)
-class Lifetimes:
-    """A histogram of lifetimes. Bucket 0 holds 0, bucket b holds 4^(b-1) to 4^b - 1."""
-
-    buckets: tuple[int, ...] = ()
-
-    @property
-    def count(self) -> int:
-        """The number of objects whose lifetime is known."""
-        return sum(self.buckets)
-
-    def up_to(self, bucket: int) -> int:
-        """Return the number of objects with lifetimes up to and including the bucket."""
-        return sum(self.buckets[: bucket + 1])
-
-
-NO_LIFETIMES = Lifetimes()
-
-
 def bucket_range(bucket: int) -> tuple[int, int]:
-    """Return the least and the greatest value of a bucket."""
+    """Return the least and the greatest lifetime in a bucket."""
     return (4 ** (bucket - 1), 4**bucket - 1) if bucket else (0, 0)
 
 
-@dataclass(slots=True)  # frozen would double the time to create one, and there may be very many
+@dataclass(slots=True)
 class ObjectGroup:
     """Objects with a common type, line or call path.
 
     `type` is empty in a group by line or of all; `qualname`, `file` and `line` are empty in a group by type. `function`
     (an id) is -1 in these cases, and for objects that no Python function created. `path` has ids of functions, the root
-    first, in groups by path only. `rows` has ids in recording.objects. `short` counts objects that lived for fewer than
-    256 births or less than about 1 ms. `approximate`: died, died_by_gc, live, peak and lifetimes are estimates (in a
-    group by type, died_by_gc and lifetimes). `span_born` were born in a span; of those, `span_died` died inside the
-    same one and `span_live` were alive at the end.
+    first, in groups by path only. `rows` has ids in recording.objects, and `summed` is the number of rows that were
+    added up. `approximate`: died, died_by_gc, live, peak and lifetimes are estimates (in a group by type, died_by_gc
+    and lifetimes). `in_births` and `in_ns` count deaths by bucket (see `bucket_range`). `span_born` were born in a
+    span; of those, `span_died` died inside the same one and `span_live` were alive at the end.
     """
 
     type: str = ""
@@ -92,6 +73,7 @@ class ObjectGroup:
     function: int = -1
     path: tuple[int, ...] = ()
     rows: tuple[int, ...] = ()
+    summed: int = 0
     born: int = 0
     died: int = 0
     died_by_gc: int = 0
@@ -103,18 +85,45 @@ class ObjectGroup:
     at_least: bool = False
     bytes_live: int = 0
     live_at_least: bool = False
-    short: int = 0
     approximate: bool = False
-    in_births: Lifetimes = NO_LIFETIMES
-    in_ns: Lifetimes = NO_LIFETIMES
+    in_births: list[int] = field(default_factory=list)
+    in_ns: list[int] = field(default_factory=list)
     span_born: int = 0
     span_died: int = 0
     span_live: int = 0
 
     @property
+    def short(self) -> int:
+        """The number of objects that lived for fewer than 256 births or less than about 1 ms."""
+        return max(sum(self.in_births[: SHORT_BIRTHS + 1]), sum(self.in_ns[: SHORT_NS + 1]))
+
+    @property
     def short_share(self) -> float:
         """The share of short-lived objects among those born, 0 to 1."""
         return min(1.0, self.short / self.born) if self.born else 0.0
+
+    def add(self, row: ObjectRow | TypeRow, of: TypeRow, estimated: int, at_most: int) -> None:
+        """Add what rows of types and of objects have in common. `of`: the row's type. `estimated`, `at_most`: flags."""
+        size = sizes(row, of)
+        self.born += row.born
+        self.died += row.died
+        self.died_by_gc += row.died_by_gc
+        self.live += row.live
+        self.peak += row.peak
+        self.unseen += row.unseen
+        self.bytes += size.bytes
+        self.at_least |= size.at_least
+        self.bytes_live += size.bytes_live
+        self.live_at_least |= size.live_at_least
+        self.approximate |= bool(row.flags & estimated)
+        self.peak_at_most |= bool(row.flags & at_most)
+        self.summed += 1
+
+    def add_details(self, row: ObjectRow) -> None:
+        """Add the counts that only rows of objects have."""
+        self.span_born += row.span_born
+        self.span_died += row.span_died
+        self.span_live += row.span_live
 
 
 class Sizes(NamedTuple):
@@ -133,125 +142,43 @@ def sizes(row: ObjectRow | TypeRow, of: TypeRow) -> Sizes:
     return Sizes(row.born * of.size + row.item_bytes, at_least, row.live * of.size, vague and row.live > 0)
 
 
-class _Sum:
-    """A group under construction, with what is only known in full at the end."""
-
-    __slots__ = ("group", "in_births", "in_ns", "rows", "summed")
-
-    def __init__(self, **place: Any) -> None:
-        self.group = ObjectGroup(**place)
-        self.rows: list[int] = []
-        self.in_births: dict[int, int] = {}
-        self.in_ns: dict[int, int] = {}
-        self.summed = 0
-
-    def add(self, row: ObjectRow | TypeRow, of: TypeRow, estimated: int, at_most: int) -> None:
-        """Add what rows of types and of objects have in common. `of`: the row's type. `estimated`, `at_most`: flags."""
-        group, size = self.group, sizes(row, of)
-        group.born += row.born
-        group.died += row.died
-        group.died_by_gc += row.died_by_gc
-        group.live += row.live
-        group.peak += row.peak
-        group.unseen += row.unseen
-        group.bytes += size.bytes
-        group.at_least |= size.at_least
-        group.bytes_live += size.bytes_live
-        group.live_at_least |= size.live_at_least
-        group.approximate |= bool(row.flags & estimated)
-        group.peak_at_most |= bool(row.flags & at_most)
-        self.summed += 1
-
-    def add_details(self, row: ObjectRow) -> None:
-        """Add the counts that only rows of objects have."""
-        self.rows.append(row.id)
-        self.group.span_born += row.span_born
-        self.group.span_died += row.span_died
-        self.group.span_live += row.span_live
-
-    def finished(self) -> ObjectGroup:
-        group = self.group
-        group.rows = tuple(self.rows)
-        if self.summed > 1:
-            group.peak, group.peak_at_most = min(group.peak, group.born), True
-        group.in_births, group.in_ns = _lifetimes(self.in_births), _lifetimes(self.in_ns)
-        group.short = max(group.in_births.up_to(SHORT_BIRTHS), group.in_ns.up_to(SHORT_NS))
-        return group
-
-
-def _lifetimes(counts: dict[int, int]) -> Lifetimes:
-    if not counts:
-        return NO_LIFETIMES
-    buckets = [0] * (max(counts) + 1)
-    for bucket, count in counts.items():
-        buckets[bucket] = count
-    return Lifetimes(tuple(buckets))
-
-
-class _Places:
-    """The places where objects were created, as names."""
-
-    def __init__(self, recording: Recording) -> None:
-        names = ("module", "qualname", "file")
-        self.functions = [dict(zip(names, row[1:4], strict=True)) for row in rows_of(recording, "functions")]
-        self.names = [row.full_name for row in recording.types]
-
-    def of(self, row: ObjectRow, with_type: bool, path: tuple[int, ...] = ()) -> dict[str, Any]:
-        names = self.functions[row.function] if row.function >= 0 else {}
-        type_ = self.names[row.type] if with_type else ""
-        return {**names, "type": type_, "line": row.line, "function": row.function, "path": path}
-
-
 def by_type(recording: Recording) -> list[ObjectGroup]:
     """Return the objects of each type, most births first. Unlike the other groups, it covers objects without a line."""
-    sums: dict[str, _Sum] = {}
+    groups: dict[str, ObjectGroup] = {}
     types = list(recording.types)
     for row in types:
-        name = row.full_name
-        total = sums.get(name) or sums.setdefault(name, _Sum(type=name))
-        total.add(row, row, TYPE_ESTIMATED, TYPE_AT_MOST)
+        group = groups.setdefault(row.full_name, ObjectGroup(row.full_name))
+        group.add(row, row, TYPE_ESTIMATED, TYPE_AT_MOST)
     of = []
     for entry in recording.objects:
-        total = sums[types[entry.type].full_name]
-        total.add_details(entry)
-        total.group.approximate |= bool(entry.flags & OBJECT_ESTIMATED)
-        of.append(total)
-    _add_lifetimes(recording, of)
-    return _groups(sums)
+        group = groups[types[entry.type].full_name]
+        group.add_details(entry)
+        group.approximate |= bool(entry.flags & OBJECT_ESTIMATED)
+        of.append(group)
+    return _finished(recording, groups.values(), of)
 
 
 def by_line(recording: Recording) -> list[ObjectGroup]:
     """Return the objects of all types by creating line, most births first. Empty if only types were recorded."""
-    places = _Places(recording)
-    return _grouped(recording, lambda row: (row.function, row.line), lambda row: places.of(row, with_type=False))
+    return _grouped(recording, with_type=False)
 
 
 def by_type_and_line(recording: Recording) -> list[ObjectGroup]:
     """Return the objects by type and creating line, most births first. Empty if only types were recorded."""
-    places = _Places(recording)
-    names = places.names
-    return _grouped(
-        recording, lambda row: (names[row.type], row.function, row.line), lambda row: places.of(row, with_type=True)
-    )
+    return _grouped(recording)
 
 
 def by_path(recording: Recording) -> list[ObjectGroup]:
     """Return the objects by type, creating line and call path (or function) in any thread, most births first."""
-    places, paths = _Places(recording), Paths(recording)
-    names = places.names
-    return _grouped(
-        recording,
-        lambda row: (names[row.type], paths.of(row), row.function, row.line),
-        lambda row: places.of(row, True, paths.of(row)),
-    )
+    return _grouped(recording, paths=Paths(recording))
 
 
 def totals(recording: Recording) -> ObjectGroup:
     """Return all objects of the recording as one group; the lifetimes are left out."""
-    total = _Sum()
+    total = ObjectGroup()
     for row in recording.types:
         total.add(row, row, TYPE_ESTIMATED, TYPE_AT_MOST)
-    return total.group
+    return total
 
 
 def types_in(recording: Recording) -> int:
@@ -259,35 +186,40 @@ def types_in(recording: Recording) -> int:
     return len({row.full_name for row in recording.types})
 
 
-def _grouped(
-    recording: Recording, key_of: Callable[[ObjectRow], Hashable], place_of: Callable[[ObjectRow], dict[str, Any]]
-) -> list[ObjectGroup]:
+def _grouped(recording: Recording, with_type: bool = True, paths: Paths | None = None) -> list[ObjectGroup]:
     types = list(recording.types)
-    sums: dict[Hashable, _Sum] = {}
+    type_names = [row.full_name if with_type else "" for row in types]
+    raw = recording._table("functions")
+    places = list(zip(*(raw[name].strings() for name in ("module", "qualname", "file")), strict=True))
+    groups: dict[tuple[str, int, int, tuple[int, ...]], ObjectGroup] = {}
     of = []
     for row in recording.objects:
-        key = key_of(row)
-        total = sums.get(key)
-        if total is None:
-            total = sums[key] = _Sum(**place_of(row))
-        total.add(row, types[row.type], OBJECT_ESTIMATED, OBJECT_AT_MOST)
-        total.add_details(row)
-        of.append(total)
-    _add_lifetimes(recording, of)
-    return _groups(sums)
+        key = type_names[row.type], row.line, row.function, paths.of(row) if paths else ()
+        group = groups.get(key)
+        if group is None:
+            place = places[row.function] if row.function >= 0 else ("", "", "")
+            group = groups[key] = ObjectGroup(key[0], *place, row.line, row.function, key[3])
+        group.add(row, types[row.type], OBJECT_ESTIMATED, OBJECT_AT_MOST)
+        group.add_details(row)
+        of.append(group)
+    return _finished(recording, groups.values(), of)
 
 
-def _add_lifetimes(recording: Recording, of: Sequence[_Sum]) -> None:
-    """Add the recording's lifetimes to groups. `of` has the group of each row of recording.objects."""
+def _finished(recording: Recording, groups: Iterable[ObjectGroup], of: Sequence[ObjectGroup]) -> list[ObjectGroup]:
+    """Add the lifetimes and return the groups in order. `of` has the group of each row of recording.objects."""
+    rows: dict[int, list[int]] = defaultdict(list)
+    for number, group in enumerate(of):
+        rows[id(group)].append(number)
     for row in recording.lifetimes:
         if row.unit <= IN_NS:
             counts = of[row.object].in_births if row.unit == IN_BIRTHS else of[row.object].in_ns
             bucket = min(row.bucket, LAST_BUCKET)
-            counts[bucket] = counts.get(bucket, 0) + row.count
-
-
-def _groups(sums: dict[Any, _Sum]) -> list[ObjectGroup]:
-    groups = [total.finished() for total in sums.values()]
+            counts.extend([0] * (bucket + 1 - len(counts)))
+            counts[bucket] += row.count
+    for group in groups:
+        group.rows = tuple(rows.get(id(group), ()))
+        if group.summed > 1:
+            group.peak, group.peak_at_most = min(group.peak, group.born), True
     return sorted(groups, key=lambda group: (-group.born, group.type, group.file, group.line, group.path))
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from seismo.escape import printable
 from seismo.model.objects import leaks as judged
-from seismo.model.objects.groups import Lifetimes, ObjectGroup, bucket_range, by_type_and_line
+from seismo.model.objects.groups import ObjectGroup, bucket_range, by_type_and_line
 from seismo.report import words as text
 from seismo.report.objects.libraries import Libraries, place
 from seismo.report.sources import Sources
@@ -123,10 +123,10 @@ def _share(part: int, whole: int) -> str:
     return f"{share:.0f} %" if share >= 1 else "<1 %" if share else ""
 
 
-def median(lives: Lifetimes) -> float | None:
-    """Return an estimate of the median by its rank within its bucket, or None if there is none."""
-    half = lives.count / 2
-    for bucket, count in enumerate(lives.buckets):
+def median(lives: Sequence[int]) -> float | None:
+    """Return an estimate of the median of lifetimes by its rank within its bucket, or None if there is none."""
+    half = sum(lives) / 2
+    for bucket, count in enumerate(lives):
         if count >= half > 0:
             return float(bucket_range(bucket)[0] * 4 ** (half / count))
         half -= count

@@ -97,13 +97,13 @@ def _timeline(recording: Recording) -> tuple[dict[str, object] | None, Columns]:
 
 def _lives(types: Sequence[ObjectGroup]) -> list[dict[str, object]]:
     """Return the lifetimes of the types with the most births: deaths by age, in buckets that grow by four."""
-    known = [group for group in types if group.in_ns.count or group.in_births.count][:_CARDS]
+    known = [group for group in types if any(group.in_ns) or any(group.in_births)][:_CARDS]
     return [
         {
             "type": shown(group.type),
             "live": max(0, group.live),
-            "ns": list(group.in_ns.buckets),
-            "births": list(group.in_births.buckets),
+            "ns": group.in_ns,
+            "births": group.in_births,
         }
         for group in known
     ]
