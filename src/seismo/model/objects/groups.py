@@ -197,8 +197,8 @@ def _grouped(recording: Recording, with_type: bool = True, paths: Paths | None =
         key = type_names[row.type], row.line, row.function, paths.of(row) if paths else ()
         group = groups.get(key)
         if group is None:
-            place = places[row.function] if row.function >= 0 else ("", "", "")
-            group = groups[key] = ObjectGroup(key[0], *place, row.line, row.function, key[3])
+            module, qualname, file = places[row.function] if row.function >= 0 else ("", "", "")
+            group = groups[key] = ObjectGroup(key[0], module, qualname, file, *key[1:])
         group.add(row, types[row.type], OBJECT_ESTIMATED, OBJECT_AT_MOST)
         group.add_details(row)
         of.append(group)
