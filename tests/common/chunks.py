@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from paths import DOCS
 
 from seismo.pure import numbers
+from seismo.pure.numbers import uvarint_bytes as uvarint
 from seismo.pure.pieces import loaded, streams_of
 
 if TYPE_CHECKING:
@@ -55,15 +56,6 @@ def without(data: bytes, *kinds: bytes) -> bytes:
 def chunk(kind: bytes, payload: bytes) -> bytes:
     """Return a chunk with its checksum."""
     return struct.pack("<I4sI", len(payload), kind, zlib.crc32(kind + payload)) + payload
-
-
-def uvarint(value: int) -> bytes:
-    """Return a number in the format's encoding."""
-    out = bytearray()
-    while value >= 0x80:
-        out.append(value & 0x7F | 0x80)
-        value >>= 7
-    return bytes([*out, value])
 
 
 def read_uvarint(data: bytes, at: int) -> tuple[int, int]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from seismo.model.trace.file_chunks import uvarint
+from seismo.pure.numbers import uvarint_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -21,7 +21,7 @@ _MASK = (1 << 64) - 1
 
 def varint(value: int) -> bytes:
     """Return a number as a varint. Negative ones are two's complement of 64 bits, as in int64 fields."""
-    return _SMALL[value] if 0 <= value < 128 else uvarint(value & _MASK)
+    return _SMALL[value] if 0 <= value < 128 else uvarint_bytes(value & _MASK)
 
 
 def number_field(number: int, value: int) -> bytes:

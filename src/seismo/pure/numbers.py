@@ -45,12 +45,14 @@ def uvarints(data: Any, at: int, end: int, count: int) -> tuple[list[int], int]:
     return numbers, at
 
 
-def put_uvarint(to: bytearray, value: int) -> None:
-    """Append a number from 0 to 2^64 - 1."""
+def uvarint_bytes(value: int) -> bytes:
+    """Return the encoding of a number that is not negative."""
+    out = bytearray()
     while value >= 0x80:
-        to.append(value & 0x7F | 0x80)
+        out.append(value & 0x7F | 0x80)
         value >>= 7
-    to.append(value)
+    out.append(value)
+    return bytes(out)
 
 
 def signed(value: int) -> int:

@@ -7,7 +7,7 @@ import struct
 import zlib
 from typing import TYPE_CHECKING, Any
 
-from seismo.pure.numbers import put_uvarint
+from seismo.pure.numbers import uvarint_bytes
 from seismo.pure.reader import MAGIC, VERSION
 from seismo.pure.tables import REAL, TABLES
 
@@ -35,7 +35,7 @@ class Writer:
         if not text:
             return 0
         content = text.encode("utf-8", "surrogatepass")
-        put_uvarint(self._strings, len(content))
+        self._strings += uvarint_bytes(len(content))
         self._strings += content
         self._count += 1
         return self._count - 1
@@ -53,13 +53,13 @@ class Writer:
         for first in range(0, len(lists[0]), _ROWS):
             rows = [values[first : first + _ROWS] for values in lists]
             payload = bytearray([_NUMBERS[name]])
-            put_uvarint(payload, len(rows[0]))
+            payload += uvarint_bytes(len(rows[0]))
             present = [(number, values) for number, values in enumerate(rows) if any(values)]
-            put_uvarint(payload, len(present))
+            payload += uvarint_bytes(len(present))
             for number, values in present:
                 encoding, content = _encoded(values, kinds[number] == REAL)
                 payload += bytes([number, encoding])
-                put_uvarint(payload, len(content))
+                payload += uvarint_bytes(len(content))
                 payload += content
             self._flush_strings()
             self._chunk(b"TABL", payload)
@@ -74,23 +74,23 @@ class Writer:
         """Write the rest and the directory. Return the bytes of a Writer into memory."""
         self._flush_strings()
         payload = bytearray()
-        put_uvarint(payload, self._chunks)
+        payload += uvarint_bytes(self._chunks)
         payload += self._index + struct.pack("<Q", self._written + len(self._out))
         self._chunk(b"END ", payload)
         return bytes(self._out) if self._fd is None else None
 
     def _flush_strings(self) -> None:
         payload = bytearray()
-        put_uvarint(payload, self._written_strings)
-        put_uvarint(payload, self._count - self._written_strings)
+        payload += uvarint_bytes(self._written_strings)
+        payload += uvarint_bytes(self._count - self._written_strings)
         if self._strings:
             self._chunk(b"STRS", payload + self._strings)
         self._strings, self._written_strings = bytearray(), self._count
 
     def _chunk(self, kind: bytes, payload: Sequence[int]) -> None:
         offset = self._written + len(self._out)
-        put_uvarint(self._index, int.from_bytes(kind, "little"))
-        put_uvarint(self._index, offset - self._last)
+        self._index += uvarint_bytes(int.from_bytes(kind, "little"))
+        self._index += uvarint_bytes(offset - self._last)
         self._last, self._chunks = offset, self._chunks + 1
         content = bytes(payload)
         self._out += struct.pack("<I4sI", len(content), kind, zlib.crc32(content, zlib.crc32(kind))) + content
@@ -106,8 +106,8 @@ def _encoded(values: list[Any], is_real: bool) -> tuple[int, bytes]:
         return 2, struct.pack(f"<{len(values)}d", *values)
     plain, delta, before = bytearray(), bytearray(), 0
     for value in values:
-        put_uvarint(plain, value & 2**64 - 1)
+        plain += uvarint_bytes(value & 2**64 - 1)
         change = (value - before + 2**63) % 2**64 - 2**63
-        put_uvarint(delta, (change << 1 ^ change >> 63) & 2**64 - 1)
+        delta += uvarint_bytes((change << 1 ^ change >> 63) & 2**64 - 1)
         before = value
     return (1, bytes(delta)) if len(delta) < len(plain) else (0, bytes(plain))

@@ -11,8 +11,8 @@ from seismo import _core
 from seismo.model.enums import CallFlags  # noqa: TC001  enums_of() looks it up
 from seismo.model.recording import FOREVER
 from seismo.model.table import Table, readable
-from seismo.model.trace.file_chunks import take_uvarint
 from seismo.model.trace.process_clocks import starts
+from seismo.pure.numbers import MalformedError, uvarint
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -393,13 +393,13 @@ def _instant(raw: tuple[Any, ...]) -> InstantRow | None:
     span = at = 0
     try:
         if kind >= 3:
-            span, at = take_uvarint(data, at)
-        length, at = take_uvarint(data, at)
+            span, at = uvarint(data, at, len(data))
+        length, at = uvarint(data, at, len(data))
         if at + length > len(data):
             return None
         rest = data[at + length :]
         value = json.loads(rest) if rest else None
-    except (IndexError, ValueError, RecursionError):
+    except (MalformedError, ValueError, RecursionError):
         return None
     text = data[at : at + length].decode("utf-8", "backslashreplace")
     return InstantRow(time, bound, thread, stream, name, span, text, value, row)

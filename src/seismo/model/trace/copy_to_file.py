@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 from seismo.model.recording import Recording
 from seismo.model.trace.calls import UNSUMMED
-from seismo.model.trace.file_chunks import LONGEST, PIECE, SHEET, take_uvarint, uvarint
+from seismo.model.trace.file_chunks import LONGEST, PIECE, SHEET
+from seismo.pure.numbers import MalformedError, uvarint, uvarint_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -48,17 +49,17 @@ def copied(recording: Recording, threads: Mapping[int, int] | None = None) -> It
     calls = _numbers(longest) if complete else _longest_of(recording)
     known = [(threads[thread], *rest) for thread, *rest in calls if thread in threads]
     if known:
-        yield LONGEST, b"".join(map(uvarint, chain.from_iterable(known)))
+        yield LONGEST, b"".join(map(uvarint_bytes, chain.from_iterable(known)))
 
 
 def _renamed(kind: str, payload: memoryview, threads: Mapping[int, int]) -> Iterator[tuple[str, bytes]]:
     """Yield the chunk with the new number of its thread, or nothing if its thread has none or is malformed."""
     try:
-        thread, at = take_uvarint(payload, 0)
-    except IndexError:
+        thread, at = uvarint(payload, 0, len(payload))
+    except MalformedError:
         return
     if thread in threads:
-        yield kind, uvarint(threads[thread]) + payload[at:]
+        yield kind, uvarint_bytes(threads[thread]) + payload[at:]
 
 
 def _numbers(longest: Iterable[memoryview]) -> Iterator[list[int]]:
@@ -69,10 +70,10 @@ def _numbers(longest: Iterable[memoryview]) -> Iterator[list[int]]:
             while at < len(payload):
                 call = []
                 for _ in range(_NUMBERS_OF_A_CALL):
-                    value, at = take_uvarint(payload, at)
+                    value, at = uvarint(payload, at, len(payload))
                     call.append(value)
                 yield call
-        except IndexError:
+        except MalformedError:
             continue
 
 

@@ -47,27 +47,6 @@ class Pieces(NamedTuple):
         return self.nodes == len(tables["nodes"]["id"]) and self.threads == len(tables["threads"]["id"])
 
 
-def uvarint(value: int) -> bytes:
-    """Return the journal's encoding of a non-negative number."""
-    out = bytearray()
-    while value >= 0x80:
-        out.append(value & 0x7F | 0x80)
-        value >>= 7
-    out.append(value)
-    return bytes(out)
-
-
-def take_uvarint(data: bytes | memoryview, at: int) -> tuple[int, int]:
-    """Return the number at this offset, and the offset after it. Raise IndexError if it is truncated."""
-    value = shift = 0
-    while True:
-        byte = data[at]
-        value |= (byte & 0x7F) << shift
-        at, shift = at + 1, shift + 7
-        if byte < 0x80 or shift > 63:
-            return value, at
-
-
 def joined(chunks: Iterable[tuple[str, bytes]], nodes: int, threads: int, finished: bool = False) -> Pieces | None:
     """Return chunks of a journal in memory as if they were in a file, or None if there are no pieces."""
     data = bytearray()
