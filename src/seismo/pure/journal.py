@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from seismo.errors import RecordingError
 from seismo.pure import tokens
 from seismo.pure.arrow import arrow_stream
-from seismo.pure.numbers import LARGEST, MalformedError, clamped, ints, uvarint
-from seismo.pure.pieces import AFTER_GAP, streams_of
+from seismo.pure.numbers import LARGEST, clamped, ints
+from seismo.pure.pieces import AFTER_GAP, noted_calls, streams_of
 from seismo.pure.tokens import Call, Dictionary, Machine, Sink
 
 if TYPE_CHECKING:
@@ -94,16 +94,9 @@ class Journal:
         found: dict[int, tuple[Stream, Call]] = {}
         streams = {stream[:2]: stream for stream in self._streams}
         for at, length in zip(self._longest[::2], self._longest[1::2], strict=True):
-            end = at + length if at >= 12 and at + length <= len(self._data) else at
-            try:
-                while at < end:
-                    numbers = []
-                    for most in (2**31 - 1, 2**57, 2**31 - 1, 2**31 - 1, 2**57, 2**57):
-                        value, at = uvarint(self._data, at, end, most)
-                        numbers.append(value)
+            if at >= 12 and at + length <= len(self._data):
+                for numbers in noted_calls(self._data, at, at + length):
                     self._note_longest(found, streams, numbers)
-            except MalformedError:
-                continue
         return self._call_columns([found[function] for function in sorted(found)], {})
 
     def _note_longest(

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import struct
 import zlib
+from contextlib import suppress
 from itertools import groupby
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from seismo.pure.compression import APART, MOST, PLAIN, unpacked
 from seismo.pure.numbers import MalformedError, uvarint
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 AFTER_GAP = 1  # flag of a block: events before it are missing
 _LATEST = 1 << 61  # ns
@@ -91,6 +95,17 @@ def streams_of(data: memoryview, places: list[int], threads: int) -> tuple[list[
             streams.append(Stream(thread, number, []))
         streams[-1].blocks.append(block)
     return streams, dropped
+
+
+def noted_calls(data: bytes | memoryview, at: int, end: int) -> Iterator[list[int]]:
+    """Yield thread, stream, rank, depth with flags, start and length of each longest call, up to an invalid one."""
+    with suppress(MalformedError):
+        while at < end:
+            call = []
+            for most in (2**31 - 1, 2**57, 2**31 - 1, 2**31 - 1, 2**57, 2**57):
+                number, at = uvarint(data, at, end, most)
+                call.append(number)
+            yield call
 
 
 def loaded(data: memoryview, block: list[Piece]) -> tuple[bytes, bool]:

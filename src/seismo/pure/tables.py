@@ -5,7 +5,7 @@ tests/pure compares both. The position of a column is its number in the file, an
 
 from __future__ import annotations
 
-INT, COUNT, STR, REAL = "int", "count", "str", "real"
+INT, COUNT, STR, REAL = "i", "", "s", "d"  # kinds, as the columns below have them after a colon
 
 _TIMES = "sampled sampled_ns sampled_sq:d awaits await_ns wait_ns wait_sq:d ready_ns lock_ns"
 _COLUMNS = f"""
@@ -34,19 +34,14 @@ object_survivors id span object count
 holders id object parent:i flags count asked holder:s by:s
 marks id name:s time_ns:i born process
 """
-_KINDS = {"": COUNT, "i": INT, "s": STR, "d": REAL}
-
-
-def _columns(words: list[str]) -> dict[str, str]:
-    pairs = [word.partition(":") for word in words]
-    return {name: _KINDS[kind] for name, _, kind in pairs}
-
-
-TABLES = {words[0]: _columns(words[1:]) for words in map(str.split, _COLUMNS.strip().split("\n"))}
+TABLES = {
+    table: {name: kind for name, _, kind in (word.partition(":") for word in columns)}
+    for table, *columns in map(str.split, _COLUMNS.strip().split("\n"))
+}
 """For each table, the kind of each column."""
 
 
 def schema() -> dict[str, list[tuple[str, str]]]:
     """Return the columns of each table with their formats: 'q' integer, 's' index of a string, 'd' float64."""
-    formats = {INT: "q", COUNT: "q", STR: "s", REAL: "d"}
+    formats = {INT: "q", COUNT: "q", STR: STR, REAL: REAL}
     return {table: [(name, formats[kind]) for name, kind in columns.items()] for table, columns in TABLES.items()}

@@ -15,13 +15,12 @@ from seismo.model.recording import Recording
 from seismo.model.trace.calls import UNSUMMED
 from seismo.model.trace.file_chunks import LONGEST, PIECE, SHEET
 from seismo.pure.numbers import MalformedError, uvarint, uvarint_bytes
+from seismo.pure.pieces import noted_calls
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
-
-_NUMBERS_OF_A_CALL = 6  # in a chunk of the kind LONG; one of them combines the depth and flags
-_DEPTHS = 1 << 20
+_DEPTHS = 1 << 20  # a number in a chunk of the kind LONG combines the depth and flags
 _LIMITS = 1 | 4 | 8 | 64 | 512  # bits of CallFlags: docs/format.md
 
 
@@ -46,7 +45,8 @@ def copied(recording: Recording, threads: Mapping[int, int] | None = None) -> It
     if not (complete and whole):
         for made in _zoom_sheets(recording, whole):
             yield from _renamed(SHEET, memoryview(made), threads)
-    calls = _numbers(longest) if complete else _longest_of(recording)
+    noted = (call for payload in longest for call in noted_calls(payload, 0, len(payload)))
+    calls = noted if complete else _longest_of(recording)
     known = [(threads[thread], *rest) for thread, *rest in calls if thread in threads]
     if known:
         yield LONGEST, b"".join(map(uvarint_bytes, chain.from_iterable(known)))
@@ -60,21 +60,6 @@ def _renamed(kind: str, payload: memoryview, threads: Mapping[int, int]) -> Iter
         return
     if thread in threads:
         yield kind, uvarint_bytes(threads[thread]) + payload[at:]
-
-
-def _numbers(longest: Iterable[memoryview]) -> Iterator[list[int]]:
-    """Yield the calls in these payloads: thread, stream, rank, depth with flags, start and length of each."""
-    for payload in longest:
-        at = 0
-        try:
-            while at < len(payload):
-                call = []
-                for _ in range(_NUMBERS_OF_A_CALL):
-                    value, at = uvarint(payload, at, len(payload))
-                    call.append(value)
-                yield call
-        except MalformedError:
-            continue
 
 
 def _zoom_sheets(recording: Recording, whole: bool) -> list[bytes]:
@@ -91,7 +76,7 @@ def _zoom_sheets(recording: Recording, whole: bool) -> list[bytes]:
 
 
 def _longest_of(recording: Recording) -> Iterator[list[int]]:
-    """Yield the longest call of each function, found by reading the whole journal, as `_numbers` does."""
+    """Yield the longest call of each function, found by reading the whole journal, as `noted_calls` does."""
     calls = recording.calls
     raw = recording._raw
     nodes_of: dict[int, list[int]] = {}

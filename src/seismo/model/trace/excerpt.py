@@ -11,7 +11,7 @@ import array
 import functools
 import os
 import tempfile
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from seismo import _core, progress
 from seismo.errors import UsageError
@@ -34,27 +34,13 @@ _ON_PATH, _BEGAN_BEFORE, _RUNS_ON = 1, 2, 4  # as in native/trace/excerpt.h
 _DROPPED = ("cut-short", "journal-gaps", "time-unexplained")  # the excerpt has its own or none
 
 
-class _Plan(NamedTuple):
-    """The tables of the excerpt, and the new number of each node and thread (-1 if it is left out)."""
-
-    recording: Recording
-    nodes: array.array[int]
-    threads: array.array[int]
-
-
-class _Planned(NamedTuple):
-    """A prepared excerpt: its number of calls, and a function that writes it to a descriptor or (None) to memory."""
-
-    calls: int
-    write: Callable[[int | None], bytes | None]
-
-
 def cut(
     recording: Recording, start_ns: int = 0, end_ns: int = FOREVER, *, where: str | Expression | None = None
 ) -> Recording:
     """Return the excerpt in memory; see `Recording.cut`."""
     progress.begin("cutting the trace")
-    data = _planned(recording, start_ns, end_ns, where).write(None)
+    _, write = _planned(recording, start_ns, end_ns, where)
+    data = write(None)
     assert data is not None
     return read(data)
 
@@ -74,18 +60,21 @@ def cut_into(
 
     def write(fd: int | None) -> bytes | None:
         progress.begin("cutting the trace")
-        planned = _planned(recording, start_ns, end_ns, where)
-        if planned.calls < MANY:
-            return planned.write(fd)
+        calls, write_part = _planned(recording, start_ns, end_ns, where)
+        if calls < MANY:
+            return write_part(fd)
         folder = None if fd is None else os.path.dirname(os.fspath(path)) or "."
         with tempfile.NamedTemporaryFile(dir=folder, suffix=".part") as file:
-            planned.write(file.fileno())
+            write_part(file.fileno())
             return write_recording(read(file.name), fd)
 
     write_file(path, write)
 
 
-def _planned(recording: Recording, start_ns: int, end_ns: int, where: str | Expression | None) -> _Planned:
+def _planned(
+    recording: Recording, start_ns: int, end_ns: int, where: str | Expression | None
+) -> tuple[int, Callable[[int | None], bytes | None]]:
+    """Return the number of calls of the excerpt, and a function that writes it to a descriptor or (None) to memory."""
     calls = recording.calls
     journal = calls._journal
     if journal is None:
@@ -101,17 +90,15 @@ def _planned(recording: Recording, start_ns: int, end_ns: int, where: str | Expr
     if not notes["streams"]:
         what = "nothing ran then" if where is None else "no call in that time matches"
         raise UsageError(what, "" if where is None else str(where), f"the recording took {calls.end_ns / 1e9:.6f} s")
-    plan = _plan(recording, first, last, where, counts, notes)
-    nodes = plan.recording._raw["nodes"]
-    tree = {"parent": nodes["parent"], "thread": nodes["thread"], "node": plan.nodes, "threads": plan.threads}
+    made, tree = _tables(recording, first, last, where, counts, notes)
 
     def write(fd: int | None) -> bytes | None:
         writer = _core.Writer(fd)
-        write_tables(plan.recording, writer)
+        write_tables(made, writer)
         journal.cut(first, last, chosen, None, tree, functools.partial(writer.of_journal, "JRNL"))
         return writer.finish()
 
-    return _Planned(sum(counts["calls"]) + sum(counts["resumes"]), write)
+    return sum(counts["calls"]) + sum(counts["resumes"]), write
 
 
 def event_sums(nodes: int) -> dict[str, array.array[Any]]:
@@ -124,14 +111,15 @@ def event_sums(nodes: int) -> dict[str, array.array[Any]]:
 # ---- the tables ----
 
 
-def _plan(
+def _tables(
     recording: Recording,
     first: int,
     last: int,
     where: str | Expression | None,
     counts: dict[str, array.array[Any]],
     notes: dict[str, int],
-) -> _Plan:
+) -> tuple[Recording, dict[str, Any]]:
+    """Return the excerpt without its journal, and the tree by which `_core.Journal.cut` renumbers nodes and threads."""
     raw = recording._raw
     parents, of_threads = raw["nodes"]["parent"].tolist(), raw["nodes"]["thread"].tolist()
     seen = counts["seen"]
@@ -159,15 +147,11 @@ def _plan(
     tables["nodes"] = _nodes(tables["nodes"], kept, counts)
     tables["losses"] = _losses(recording, last, new_threads)
     part = {"from_ns": first, "to_ns": min(last, recording.calls.end_ns), "where": "" if where is None else str(where)}
-    meta = {**recording.meta, "cut": [*_earlier(recording.meta), part]}
-    made = Recording(tables, recording._strings, meta, [])
-    return _Plan(_with_notes(made, notes), new_nodes, new_threads)
-
-
-def _earlier(meta: dict[str, Any]) -> list[Any]:
-    """Return the earlier cuts of a recording that is itself an excerpt."""
-    before = meta.get("cut")
-    return before if isinstance(before, list) else []
+    earlier = recording.meta.get("cut")  # of a recording that is itself an excerpt
+    meta = {**recording.meta, "cut": [*(earlier if isinstance(earlier, list) else ()), part]}
+    nodes = tables["nodes"]
+    tree = {"parent": nodes["parent"], "thread": nodes["thread"], "node": new_nodes, "threads": new_threads}
+    return _with_notes(Recording(tables, recording._strings, meta), notes), tree
 
 
 def _ran(recording: Recording, thread: int, first: int, last: int) -> bool:
