@@ -26,7 +26,7 @@ from seismo.dataset import Dataset
 from seismo.errors import UsageError
 from seismo.formats.destination import check_free, into_path
 from seismo.model.recording import FOREVER
-from seismo.query import TABLES, Database, Source, described, in_sql
+from seismo.query import TABLES, Database, Source, described, given, in_sql
 from seismo.query.database import MEMORY
 from seismo.query.result_writers import write_csv, write_json, write_text
 from seismo.report.paper import Paper, paper_for
@@ -201,7 +201,7 @@ def write_tables(paper: Paper, sources: list[Source]) -> None:
     """Write the tables with their numbers of rows, their descriptions and their columns."""
     width = max(map(len, TABLES))
     for name, entry in TABLES.items():
-        rows = sum(len(given) if hasattr(given := entry.give(source), "__len__") else 0 for source in sources)
+        rows = sum(len(table) if hasattr(table := given(name, source), "__len__") else 0 for source in sources)
         known = "" if name == "calls" else f"{rows:,}"
         lead = f"{name:<{width}}  {known:>9}  "
         for line in wrapped(entry.description, paper.width - len(lead)):

@@ -13,22 +13,8 @@ VERSION = 1
 
 # in the order of sm_fact
 FACTS = (
-    "module",
-    "function",
-    "qualname",
-    "name",
-    "file",
-    "callee",
-    "thread",
-    "task",
-    "exception",
-    "line",
-    "depth",
-    "calls",
-    "duration",
-    "own",
-    "arg",
-    "value",
+    *("module", "function", "qualname", "name", "file", "callee", "thread", "task", "exception"),
+    *("line", "depth", "calls", "duration", "own", "arg", "value"),
 )
 LEAST, MOST = -(2**63), 2**63 - 1
 

@@ -22,38 +22,26 @@ if TYPE_CHECKING:
     Ranges = tuple[tuple[int, int], ...]
     Literal = str | int | float | bool | None
 
-KINDS = (
-    "call",
-    "resume",
-    "throw",
-    "return",
-    "yield",
-    "unwind",
-    "c_call",
-    "c_return",
-    "c_raise",
-    "line",
-    "raise",
-    "stop_iteration",
-    "opcode",
-)  # numbered like sm_event_kind in native/filter/filter.h
+KINDS = (  # numbered like sm_event_kind in native/filter/filter.h
+    *("call", "resume", "throw", "return", "yield", "unwind", "c_call", "c_return", "c_raise"),
+    *("line", "raise", "stop_iteration", "opcode"),
+)
 BITS = {kind: 1 << number for number, kind in enumerate(KINDS)}
 ALL = (1 << len(KINDS)) - 1
-C_KINDS = BITS["c_call"] | BITS["c_return"] | BITS["c_raise"]
+
+
+def _bits(*kinds: str) -> int:
+    return sum(BITS[kind] for kind in kinds)
+
 
 UNITS = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000}
 
-_TIMED = C_KINDS | BITS["call"] | BITS["return"] | BITS["unwind"]
+_OF_C = _bits("c_call", "c_return", "c_raise")
+_TIMED = _OF_C | _bits("call", "return", "unwind")
 # The kinds of events that can have a fact, by default all, as in native/filter/filter.c.
 AVAILABLE = {
-    "callee": C_KINDS,
-    "exception": BITS["call"]
-    | BITS["throw"]
-    | BITS["unwind"]
-    | BITS["raise"]
-    | BITS["stop_iteration"]
-    | BITS["c_call"]
-    | BITS["c_raise"],
+    "callee": _OF_C,
+    "exception": _bits("call", "throw", "unwind", "raise", "stop_iteration", "c_call", "c_raise"),
     "duration": _TIMED,
     "own": _TIMED,
 }

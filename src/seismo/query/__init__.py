@@ -7,6 +7,6 @@ DuckDB is an optional dependency: pip install 'seismo[query]'.
 """
 
 from seismo.query.database import Database, QueryError, Result
-from seismo.query.sql_tables import TABLES, Source, described, in_sql
+from seismo.query.sql_tables import TABLES, Source, described, given, in_sql
 
-__all__ = ["TABLES", "Database", "QueryError", "Result", "Source", "described", "in_sql"]
+__all__ = ["TABLES", "Database", "QueryError", "Result", "Source", "described", "given", "in_sql"]

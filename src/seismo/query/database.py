@@ -21,7 +21,7 @@ from seismo.errors import UsageError, did_you_mean, install_command
 from seismo.model.recording import FOREVER
 from seismo.model.trace.arrow_stream import CallStream
 from seismo.query.duckdb_pushdown import register
-from seismo.query.sql_tables import TABLES, Source, expressions, quoted
+from seismo.query.sql_tables import TABLES, Source, count, expressions, given, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -97,7 +97,7 @@ class Database:
 
         Raise UsageError if DuckDB is not installed or rejects the amount of memory.
         """
-        self.sources = [given if isinstance(given, Source) else Source(*given) for given in recordings]
+        self.sources = [one if isinstance(one, Source) else Source(*one) for one in recordings]
         self._seconds = seconds
         self._duckdb = _duckdb()
         self._worker = ThreadPoolExecutor(1, "seismo query")
@@ -272,15 +272,14 @@ class Database:
 
     def _make(self, name: str, view: str = "", window: tuple[int, int] = (0, FOREVER)) -> None:
         """Create the view of a table. window: limits its calls to these ns, within the windows of the sources."""
-        entry = TABLES[name]
         view = view or name
         parts = []
         for number, source in enumerate(self.sources):
             of = f"{view} of {number}"
             start, end = max(source.window[0], window[0]), min(source.window[1], window[1])
-            given = entry.give(Source(source.name, source.recording, start, max(start, end)))
-            self._streams.append((source.name, given))
-            register(self._connection, of, given, entry.rows(source))
+            table = given(name, Source(source.name, source.recording, start, max(start, end)))
+            self._streams.append((source.name, table))
+            register(self._connection, of, table, count(name, source))
             made = expressions(name, number, functools.partial(self._before, number))
             columns = ", ".join(f"{value} as {quoted(column, chr(34))}" for column, value in made)
             parts.append(f"select {quoted(source.name)} as recording, {columns} from {quoted(of, chr(34))}")
@@ -290,7 +289,7 @@ class Database:
                 stream.problems = []  # `calls` is a column, too, and only reading the rows counts
 
     def _before(self, number: int, name: str) -> int:
-        return sum(TABLES[name].rows(source) for source in self.sources[:number])
+        return sum(count(name, source) for source in self.sources[:number])
 
 
 def _in_words(error: BaseException, tables: Iterable[str]) -> QueryError:

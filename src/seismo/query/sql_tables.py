@@ -94,18 +94,15 @@ class Entry(NamedTuple):
     """A SQL table.
 
     row: the model's row type, whose columns it has; the next field describes the table in one line
-    give: returns its columns, for a reader of Arrow
-    rows: returns an estimate of the number of rows
-    references: maps a column to the table whose ids it holds
+    made: returns its rows, if it is computed on demand; attribute: else the recording's, if its name differs
     nothing: the columns in which -1 stands for an unknown value
     truths: the columns of 0 and 1
     """
 
     row: type[Any]
     description: str
-    give: Callable[[Source], Any]
-    rows: Callable[[Source], int]
-    references: dict[str, str]
+    made: Callable[[Source], Iterable[Sequence[Any]]] | None = None
+    attribute: str = ""
     nothing: tuple[str, ...] = ()
     truths: tuple[str, ...] = ()
 
@@ -116,44 +113,22 @@ class Entry(NamedTuple):
         return ("id", *fields) if self.row is CallRow else fields
 
 
-def _kept(
-    name: str,
-    row: type[Any],
-    description: str,
-    *,
-    attribute: str = "",
-    nothing: tuple[str, ...] = (),
-    truths: tuple[str, ...] = (),
-) -> tuple[str, Entry]:
-    """Return the entry of a table of the model. attribute: the recording's attribute, if its name differs."""
-
-    def give(source: Source) -> Any:
-        return getattr(source.recording, attribute or name)
-
-    ids = _references(name, row)
-    return name, Entry(row, description, give, lambda source: len(give(source)), ids, nothing, truths)
+def given(name: str, source: Source) -> Any:
+    """Return the columns of a table, for a reader of Arrow."""
+    entry = TABLES[name]
+    if name == "calls":
+        return source.recording.calls.stream(*source.window)
+    if entry.made is not None:
+        return table_of(entry.row, entry.made(source))
+    return getattr(source.recording, entry.attribute or name)
 
 
-def _made(
-    name: str,
-    row: type[Any],
-    description: str,
-    rows_of: Callable[[Source], Iterable[Sequence[Any]]],
-    nothing: tuple[str, ...] = (),
-) -> tuple[str, Entry]:
-    """Return the entry of a table that is computed on demand."""
-
-    def give(source: Source) -> Any:
-        return table_of(row, rows_of(source))
-
-    return name, Entry(row, description, give, lambda _: 1000, _references(name, row), nothing)
-
-
-def _references(name: str, row: type[Any]) -> dict[str, str]:
-    """Return the tables whose ids the columns of a table hold; `id` and `parent` have the table's own."""
-    tables = {**_IDS, "id": name, "parent": name}
-    found = {column: _OTHER_IDS.get((name, column), tables.get(column, "")) for column in row._fields}
-    return {column: table for column, table in found.items() if table}
+def count(name: str, source: Source) -> int:
+    """Return the number of rows of a table, or an estimate if they have to be made."""
+    if name == "calls":
+        tree = source.recording.tree
+        return sum(tree["calls"]) + sum(tree["resumes"]) if source.recording.calls else 0
+    return 1000 if TABLES[name].made is not None else len(given(name, source))
 
 
 def table_of(row: type[Any], given: Iterable[Sequence[Any]]) -> Table[Any]:
@@ -202,89 +177,67 @@ def _ran(source: Source) -> list[tuple[int, int]]:
     return [(context, line) for context, kind, line in source.recording.context_rows() if kind == 0]
 
 
-def _rows_of_calls(source: Source) -> int:
-    recording = source.recording
-    return sum(recording.tree["calls"]) + sum(recording.tree["resumes"]) if recording.calls else 0
-
-
-_ROWS = (
-    _made(
-        "recordings",
+TABLES = {
+    "recordings": Entry(
         _Given,
         "the recordings that are queried: kind, which times they show, number of calls, start (unix ns)",
         _given,
     ),
-    _kept("functions", rows.FunctionRow, "the functions, with the sums over all their calls", truths=("lower_bound",)),
-    _kept(
-        "paths",
+    "functions": Entry(rows.FunctionRow, "the functions, with the sums over all their calls", truths=("lower_bound",)),
+    "paths": Entry(
         rows.NodeRow,
         "the call tree: a row for each distinct path of functions on each thread; parent: the path that called it",
         attribute="tree",
     ),
-    _kept(
-        "threads",
-        rows.ThreadRow,
-        "the threads, with their start and end (unix ns)",
-        nothing=("cpu_ns",),
-        truths=("main",),
+    "threads": Entry(
+        rows.ThreadRow, "the threads, with their start and end (unix ns)", nothing=("cpu_ns",), truths=("main",)
     ),
-    _kept("processes", rows.ProcessRow, "the processes, with the cost of seismo's probes in them (ns a call)"),
-    (
-        "calls",
-        Entry(
-            CallRow,
-            "of a trace, every call in time, and every step of a generator or coroutine; node: its path. "
-            "calls_between(FROM, TO) has those of some time (ns), and reads only that part of the file",
-            give=lambda source: source.recording.calls.stream(*source.window),
-            rows=_rows_of_calls,
-            references={"id": "calls", **_references("calls", CallRow)},
-            nothing=("start_bound_ns", "end_bound_ns"),
-        ),
+    "processes": Entry(rows.ProcessRow, "the processes, with the cost of seismo's probes in them (ns a call)"),
+    "calls": Entry(
+        CallRow,
+        "of a trace, every call in time, and every step of a generator or coroutine; node: its path. "
+        "calls_between(FROM, TO) has those of some time (ns), and reads only that part of the file",
+        nothing=("start_bound_ns", "end_bound_ns"),
     ),
-    _made(
-        "instants",
+    "instants": Entry(
         _Instant,
         "of a trace, the program's marks, counters and spans (begin and end), and pauses of the collector",
         _instants,
-        ("bound_ns",),
+        nothing=("bound_ns",),
     ),
-    _made("gaps", GapRow, "of a trace, intervals of threads in which events are missing", _gaps),
-    _kept("lines", rows.LineRow, "the lines that were executed, with their times if they were measured"),
-    _kept("arcs", rows.ArcRow, "the steps from line to line; -N: into or out of the code that begins at line N"),
-    _kept("branches", rows.BranchRow, "the conditional jumps, with the number of times each fell through and jumped"),
-    _kept("contexts", rows.ContextRow, "the contexts that the program named, such as tests"),
-    _made("ran_in", _RanIn, "which lines ran in which context", _ran),
-    _kept("instructions", rows.InstructionRow, "single instructions, with their numbers of executions"),
-    _kept(
-        "sources",
+    "gaps": Entry(GapRow, "of a trace, intervals of threads in which events are missing", _gaps),
+    "lines": Entry(rows.LineRow, "the lines that were executed, with their times if they were measured"),
+    "arcs": Entry(rows.ArcRow, "the steps from line to line; -N: into or out of the code that begins at line N"),
+    "branches": Entry(rows.BranchRow, "the conditional jumps, with the number of times each fell through and jumped"),
+    "contexts": Entry(rows.ContextRow, "the contexts that the program named, such as tests"),
+    "ran_in": Entry(_RanIn, "which lines ran in which context", _ran),
+    "instructions": Entry(rows.InstructionRow, "single instructions, with their numbers of executions"),
+    "sources": Entry(
         rows.SourceRow,
         "the source files of functions, as they were when the recording ended",
         nothing=("size", "mtime_ns", "crc"),
     ),
-    _kept("types", object_rows.TypeRow, "the types whose objects were born or died; sizes in bytes"),
-    _kept("objects", object_rows.ObjectRow, "the objects by type, creating line and path"),
-    _kept(
-        "lifetimes",
+    "types": Entry(object_rows.TypeRow, "the types whose objects were born or died; sizes in bytes"),
+    "objects": Entry(object_rows.ObjectRow, "the objects by type, creating line and path"),
+    "lifetimes": Entry(
         object_rows.LifetimeRow,
         "the numbers of objects by lifetime: bucket b is from 4^(b-1) to 4^b - 1 births (unit 0) or ns (unit 1)",
     ),
-    _kept("object_times", object_rows.ObjectTimeRow, "objects born and died until a time (unix ns)"),
-    _kept("object_spans", object_rows.ObjectSpanRow, "the watched calls, with the objects born in each"),
-    _kept("object_survivors", object_rows.ObjectSurvivorRow, "objects that were born in a span and alive at the end"),
-    _kept("holders", object_rows.HolderRow, "the holders of survivors; parent: the holder that this one holds"),
-    _kept(
-        "marks", object_rows.MarkRow, "the moments that the program named, with the objects born until then (unix ns)"
+    "object_times": Entry(object_rows.ObjectTimeRow, "objects born and died until a time (unix ns)"),
+    "object_spans": Entry(object_rows.ObjectSpanRow, "the watched calls, with the objects born in each"),
+    "object_survivors": Entry(object_rows.ObjectSurvivorRow, "objects that were born in a span and alive at the end"),
+    "holders": Entry(object_rows.HolderRow, "the holders of survivors; parent: the holder that this one holds"),
+    "marks": Entry(
+        object_rows.MarkRow, "the moments that the program named, with the objects born until then (unix ns)"
     ),
-    _kept("losses", rows.LossRow, "the data that the recordings lack or estimate; thread NULL: of all threads"),
-    _made(
-        "problems",
+    "losses": Entry(rows.LossRow, "the data that the recordings lack or estimate; thread NULL: of all threads"),
+    "problems": Entry(
         _Problem,
         "the problems of the files, as sentences",
         lambda source: [(problem,) for problem in source.recording.problems],
     ),
-    _made("meta", _Meta, "other metadata of the files: versions, platform", _meta),
-)
-TABLES: dict[str, Entry] = dict(_ROWS)
+    "meta": Entry(_Meta, "other metadata of the files: versions, platform", _meta),
+}
 
 
 def described(name: str) -> list[str]:
@@ -310,11 +263,12 @@ def expressions(name: str, number: int, before: Callable[[str], int]) -> list[tu
     """
     entry = TABLES[name]
     enums = enums_of(entry.row)  # type: ignore[arg-type]  # mypy takes no type[Any] for hashable
+    ids = {**_IDS, "id": name, "parent": name}
     found = []
     for column in entry.columns:
         at = quoted(column, '"')
-        to = entry.references.get(column)
-        if to is not None:
+        to = _OTHER_IDS.get((name, column), ids.get(column, ""))
+        if to:
             first = number * CALLS_APART if to == "calls" else before(to)
             shifted = f"{at} + {first}" if first else at
             found.append((column, shifted if column == "id" else f"case when {at} >= 0 then {shifted} end"))
