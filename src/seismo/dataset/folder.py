@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 from seismo.dataset.files import COMMIT, MAGIC, clean
 from seismo.dataset.remote import folder_at
-from seismo.dataset.schema import MARKER, RECORDINGS, SHARED, TABLES, VERSION, arrow_type, library, sql_type
+from seismo.dataset.schema import MARKER, RECORDINGS, SHARED, SQL, TABLES, VERSION, arrow_type, library
 from seismo.errors import RecordingError, UsageError, did_you_mean
 from seismo.query.sql_tables import quoted
 
@@ -161,8 +161,8 @@ class Dataset:
         found = {}
         for name, columns in TABLES.items():
             files = ", ".join(map(quoted, self.files(name)))
-            typed = (f'"{column}"::{sql_type(code)} as "{column}"' for column, code in columns)
-            nothing = (f'null::{sql_type(code)} as "{column}"' for column, code in columns)
+            typed = (f'"{column}"::{SQL[code]} as "{column}"' for column, code in columns)
+            nothing = (f'null::{SQL[code]} as "{column}"' for column, code in columns)
             found[name] = f"select {', '.join(nothing)} where false"
             if files:
                 found[name] = f"select {', '.join(typed)} from read_parquet([{files}])"

@@ -21,6 +21,7 @@ SHARED = ("functions", "paths")  # folders: tables that the recordings share
 
 # Types of columns: int64, int32, float64, float32, bool, string, and string to string.
 Q, N, D, F, B, S, M = "qidfbsm"
+SQL = {Q: "bigint", N: "integer", D: "double", F: "float", B: "boolean", S: "varchar", M: "map(varchar, varchar)"}
 
 # What is counted and timed in calls.
 NUMBERS = [
@@ -93,11 +94,6 @@ def arrow_type(code: str) -> Any:
     return plain[code] if code in plain else pa.map_(pa.string(), pa.string())
 
 
-def sql_type(code: str) -> str:
-    """Return the SQL type of a column."""
-    return _SQL.get(code, "map(varchar, varchar)")
-
-
 def sum_of(name: str, code: str, table: str = "", rows: str = "count(*)") -> str:
     """Return SQL that sums up one column of a table: limited to 64 bits, and bits of flags united.
 
@@ -109,6 +105,3 @@ def sum_of(name: str, code: str, table: str = "", rows: str = "count(*)") -> str
     if code in (D, F):
         return f'sum("{name}"::double) as "{name}"'
     return f'least(sum("{name}"), 9223372036854775807)::bigint as "{name}"'
-
-
-_SQL = {Q: "bigint", N: "integer", D: "double", F: "float", B: "boolean", S: "varchar"}

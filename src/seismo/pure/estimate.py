@@ -130,10 +130,11 @@ class _Estimate:
         self.shares = [_Share(pool, _WORTH) for pool in self.pool_of]
         self.overhead, self.below = [0.0] * self.count, [0.0] * self.count
         self.rests = [0.0] * len(threads["process"])
-        self.exact = [
-            max(0.0, float(ns) - timed * self.costs["piece_ns"][process])
-            for ns, timed, process in zip(nodes["timed_ns"], nodes["timed"], self.process, strict=True)
-        ]
+        # of each node's exact pieces: the cost, and the time less that
+        of_pieces = zip(nodes["timed"], self.process, strict=True)
+        self.piece_cost = [timed * self.costs["piece_ns"][process] for timed, process in of_pieces]
+        self.piece_ns = [float(ns) - cost for ns, cost in zip(nodes["timed_ns"], self.piece_cost, strict=True)]
+        self.exact = [max(0.0, ns) for ns in self.piece_ns]
 
     def columns(self) -> dict[str, memoryview]:
         self._count_pieces()
@@ -178,10 +179,9 @@ class _Estimate:
         """Sum up the pools and processes. Return the time by looks of each thread, or -1 if it has no nodes."""
         nodes, sampled = self.nodes, [-1.0] * len(self.rests)
         for node, pool in enumerate(self.pool_of):
-            cost = nodes["timed"][node] * self.costs["piece_ns"][pool.process]
             pool.pieces += nodes["timed"][node]
-            pool.piece_ns += float(nodes["timed_ns"][node]) - cost
-            pool.piece_cost += cost
+            pool.piece_ns += self.piece_ns[node]
+            pool.piece_cost += self.piece_cost[node]
             pool.exact += self.exact[node]
             pool.overhead += self.overhead[node]
             pool.wait_ns += nodes["wait_ns"][node]
@@ -198,9 +198,8 @@ class _Estimate:
         nodes = self.nodes
         for node, pool in enumerate(self.pool_of):
             share, whole, timed = self.shares[node], pool.share, float(nodes["timed"][node])
-            exact = float(nodes["timed_ns"][node]) - timed * self.costs["piece_ns"][pool.process]
             usual = pool.piece_ns / pool.pieces if pool.pieces > 0 else 0.0
-            piece = (exact + _FEW * usual) / (timed + _FEW)
+            piece = (self.piece_ns[node] + _FEW * usual) / (timed + _FEW)
             share.sampled = float(nodes["sampled_ns"][node])
             share.predicted = max(0.0, self.below[node] - timed) * max(_LEAST_PIECE, piece) + self.overhead[node]
             whole.worth = _WORTH * (pool.pieces + _LEAST_WORTH) / (pool.pieces + _FEW)
@@ -270,9 +269,10 @@ class _Estimate:
             pool.chance = _chance_of(pool.share, group.time, group.look)
         square = [4 * value for value in nodes["wait_sq"]]
         for node, (pool, share) in enumerate(zip(self.pool_of, self.shares, strict=True)):
-            pieces = nodes["timed"][node] * self.costs["piece_ns"][pool.process]
             ran = own[node] - nodes["wait_ns"][node]
-            distortion.append(self._distortion(pool.process, self.overhead[node], share.time, pieces, ran))
+            distortion.append(
+                self._distortion(pool.process, self.overhead[node], share.time, self.piece_cost[node], ran)
+            )
             by_chance = _chance_of(share, self.rests[nodes["thread"][node]], self.processes[pool.process].look)
             error.append(_hypot(math.sqrt(by_chance + square[node]), distortion[node]))
             self.below[node] = share.time

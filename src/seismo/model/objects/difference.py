@@ -20,7 +20,6 @@ from seismo.model.objects.groups import by_line, by_type, by_type_and_line
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from seismo.model.objects.groups import ObjectGroup
     from seismo.model.recording import Recording
 
 GROUPS = {"type": by_type, "line": by_line, "type and line": by_type_and_line}
@@ -121,18 +120,9 @@ def _counts(recording: Recording, by: str) -> _Groups:
     for group in GROUPS[by](recording):
         offset = group.line - first_lines[group.function] if group.function >= 0 and group.line else group.line
         key = ObjectKey(group.type, group.module, group.qualname, ntpath.basename(group.file), offset)
-        counts, place = _of(group), (group.file, group.line)
+        counts = ObjectCounts._make(getattr(group, name) for name in ObjectCounts._fields)
         if key in result:  # two files of the same name
-            counts = _sum(result[key][0], counts)
-        result[key] = (counts, place)
+            pairs = zip(result[key][0], counts, strict=True)
+            counts = ObjectCounts._make(a or b if isinstance(a, bool) else a + b for a, b in pairs)
+        result[key] = (counts, (group.file, group.line))
     return result
-
-
-def _of(group: ObjectGroup) -> ObjectCounts:
-    return ObjectCounts(**{name: getattr(group, name) for name in ObjectCounts._fields})
-
-
-def _sum(one: ObjectCounts, other: ObjectCounts) -> ObjectCounts:
-    pairs = zip(ObjectCounts._fields, one, other, strict=True)
-    sums: dict[str, Any] = {name: a or b if isinstance(a, bool) else a + b for name, a, b in pairs}
-    return ObjectCounts(**sums)
