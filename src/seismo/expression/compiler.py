@@ -26,40 +26,31 @@ class Program:
         self._instructions: list[bytes] = []
         self._data = bytearray()
 
-    def kind(self, mask: int) -> None:
-        """Add a test for the kinds of events whose bits are set."""
-        self._add(KIND, 0, 0, mask)
+    def add(self, operation: int, fact: str = "", count: int = 1, at: int = 0) -> None:
+        """Add an instruction.
 
-    def text(self, fact: str, patterns: tuple[str, ...]) -> None:
-        """Add a test that a pattern matches the fact."""
-        self._add(TEXT, FACTS.index(fact), len(patterns), self._strings(patterns))
+        KIND: `at` has the bits of the kinds of events. TEXT, RANGE, PYTHON: a test of the fact with `count` operands,
+        which are `at` this place of the data. NOT, AND, OR: of the last `count` operands.
+        """
+        number = FACTS.index(fact) if fact else 0
+        self._instructions.append(bytes((operation, number)) + count.to_bytes(2, "little") + at.to_bytes(4, "little"))
 
-    def ranges(self, fact: str, ranges: tuple[tuple[int, int], ...]) -> None:
-        """Add a test that the number is in one of the ranges, whose ends are inclusive."""
-        at = len(self._data)
-        for low, high in ranges:
-            self._data += low.to_bytes(8, "little", signed=True) + high.to_bytes(8, "little", signed=True)
-        self._add(RANGE, FACTS.index(fact), len(ranges), at)
-
-    def python(self, fact: str, name: str) -> None:
-        """Add a test that Python decides, about the variable of this name."""
-        self._add(PYTHON, FACTS.index(fact), 1, self._strings((name,)))
-
-    def join(self, operation: int, operands: int) -> None:
-        """Add NOT of the last operand, or AND or OR of the last operands."""
-        self._add(operation, 0, operands, 0)
-
-    def finish(self) -> bytes:
-        """Return the complete program."""
-        head = [VERSION, len(self._instructions), len(self._data)]
-        return b"smfl" + b"".join(n.to_bytes(4, "little") for n in head) + b"".join(self._instructions) + self._data
-
-    def _add(self, operation: int, fact: int, count: int, at: int) -> None:
-        self._instructions.append(bytes((operation, fact)) + count.to_bytes(2, "little") + at.to_bytes(4, "little"))
-
-    def _strings(self, texts: tuple[str, ...]) -> int:
+    def strings(self, texts: tuple[str, ...]) -> int:
+        """Add texts to the data and return their place."""
         at = len(self._data)
         for text in texts:
             data = text.encode("utf-8", "surrogatepass")
             self._data += len(data).to_bytes(4, "little") + data
         return at
+
+    def ranges(self, ranges: tuple[tuple[int, int], ...]) -> int:
+        """Add ranges, whose ends are inclusive, to the data and return their place."""
+        at = len(self._data)
+        for low, high in ranges:
+            self._data += low.to_bytes(8, "little", signed=True) + high.to_bytes(8, "little", signed=True)
+        return at
+
+    def finish(self) -> bytes:
+        """Return the complete program."""
+        head = [VERSION, len(self._instructions), len(self._data)]
+        return b"smfl" + b"".join(n.to_bytes(4, "little") for n in head) + b"".join(self._instructions) + self._data

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from seismo.expression.compiler import AND, LEAST, MOST, NOT, OR, Program
+from seismo.expression.compiler import AND, KIND, LEAST, MOST, NOT, OR, PYTHON, RANGE, TEXT, Program
 from seismo.expression.glob import matches
 from seismo.expression.lexer import quoted
 from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
@@ -115,7 +115,8 @@ class Text(_OfFact):
         return f"{self.fact}({', '.join(map(quoted, self.patterns))})"
 
     def emit(self, program: Program) -> None:
-        program.text(self.fact, self._held())
+        patterns = self._held()
+        program.add(TEXT, self.fact, len(patterns), program.strings(patterns))
 
     def decide(self, facts: Facts) -> bool | None:
         if lacks(self.fact, facts):
@@ -255,7 +256,8 @@ class Number(_OfFact):
         }[self.operator]
 
     def emit(self, program: Program) -> None:
-        program.ranges(self.fact, self.inside())
+        ranges = self.inside()
+        program.add(RANGE, self.fact, len(ranges), program.ranges(ranges))
 
     def decide(self, facts: Facts) -> bool | None:
         if lacks(self.fact, facts):
@@ -286,11 +288,11 @@ class Kind(Term):
         return tuple(fact for part in self.parts for fact in part.facts())
 
     def emit(self, program: Program) -> None:
-        program.kind(BITS[self.kind])
+        program.add(KIND, count=0, at=BITS[self.kind])
         for part in self.parts:
             part.emit(program)
         if self.parts:
-            program.join(AND, 1 + len(self.parts))
+            program.add(AND, count=1 + len(self.parts))
 
     def possible(self) -> tuple[int, int]:
         return (0, BITS[self.kind]) if self.parts else (BITS[self.kind], 0)
@@ -323,7 +325,7 @@ class Variable(_OfFact):
         return f"{self.fact}({quoted(self.name)}){path} {self.operator} {literals}"
 
     def emit(self, program: Program) -> None:
-        program.python(self.fact, self.name)
+        program.add(PYTHON, self.fact, at=program.strings((self.name,)))
 
     def decide(self, facts: Facts) -> bool | None:
         variables = facts.get(self.fact)
@@ -352,7 +354,7 @@ class Not(Term):
 
     def emit(self, program: Program) -> None:
         self.operand.emit(program)
-        program.join(NOT, 1)
+        program.add(NOT)
 
     def possible(self) -> tuple[int, int]:
         yes, maybe = self.operand.possible()
@@ -388,7 +390,7 @@ class Join(Term):
     def emit(self, program: Program) -> None:
         for operand in self.operands:
             operand.emit(program)
-        program.join(AND if self.word == "and" else OR, len(self.operands))
+        program.add(AND if self.word == "and" else OR, count=len(self.operands))
 
     def possible(self) -> tuple[int, int]:
         yes, able = (ALL, ALL) if self.word == "and" else (0, 0)
