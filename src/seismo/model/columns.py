@@ -215,39 +215,6 @@ def renumbered(kind: str, rows: Iterable[tuple[Any, ...]], **maps: Any) -> Itera
         yield row
 
 
-class MergedRows:
-    """The rows of one table under construction; rows with equal keys become one."""
-
-    def __init__(self, kind: str, place: Sequence[str], flag: int = 0) -> None:
-        """Initialize with the columns `place` as a key, and the flag to set on united rows."""
-        names = names_of(kind)
-        self.kind = kind
-        self.place = [names.index(name) for name in place]
-        self.flag = flag
-        self.flags = names.index("flags") if "flags" in names else -1
-        self.summed = [i for i in range(len(names)) if i not in self.place and i != self.flags]
-        self.rows: dict[tuple[Any, ...], list[Any]] = {}
-
-    def add(self, row: list[Any], key: tuple[Any, ...] | None = None) -> tuple[Any, ...]:
-        """Add a row and return its key."""
-        key = key or tuple(row[i] for i in self.place)
-        have = self.rows.get(key)
-        if have is None:
-            self.rows[key] = row
-            return key
-        if self.flags >= 0:
-            have[self.flags] |= row[self.flags] | self.flag
-        for i in self.summed:
-            have[i] = clamped(have[i] + row[i])
-        return key
-
-    def table(self, texts: Texts | None = None) -> tuple[Columns, dict[tuple[Any, ...], int]]:
-        """Return the table sorted by its keys, and each key's new id."""
-        order = sorted(self.rows)
-        table = columns_of(self.kind, [self.rows[key] for key in order], texts)
-        return table, {key: number for number, key in enumerate(order)}
-
-
 def merged_rows(
     kind: str,
     place: Sequence[str],
@@ -258,16 +225,30 @@ def merged_rows(
     key_of: Callable[[Sequence[Any]], tuple[Any, ...]] | None = None,
     **maps: Sequence[Any],
 ) -> tuple[Columns, list[list[int]]]:
-    """Return the merged table of all parts, and the new id of each row of each part.
+    """Return the merged table of all parts, sorted by keys, and the new id of each row of each part.
 
-    Rows with equal columns `place`, or with equal results of `key_of`, become one, as in MergedRows. `maps` has for
-    each part the new ids to which a column refers.
+    Rows with equal columns `place`, or with equal results of `key_of`, become one: `flags` are united, and get `flag`,
+    and the other numbers are summed. `maps` has for each part the new ids to which a column refers.
     """
-    sums = MergedRows(kind, place, flag)
-    keys = []
+    names = names_of(kind)
+    at = [names.index(name) for name in place]
+    flags = names.index("flags") if "flags" in names else -1
+    summed = [i for i in range(len(names)) if i not in at and i != flags]
+    rows: dict[tuple[Any, ...], list[Any]] = {}
+    keys: list[list[tuple[Any, ...]]] = [[] for _ in parts]
     for number, part in enumerate(parts):
         ids = {name: of[number] for name, of in maps.items()}
-        rows = renumbered(kind, rows_of(part, kind), **ids)
-        keys.append([sums.add(row, key_of(row) if key_of else None) for row in rows])
-    table, numbers = sums.table(texts)
-    return table, [[numbers[key] for key in of_part] for of_part in keys]
+        for row in renumbered(kind, rows_of(part, kind), **ids):
+            key = key_of(row) if key_of else tuple(row[i] for i in at)
+            keys[number].append(key)
+            have = rows.setdefault(key, row)
+            if have is row:
+                continue
+            if flags >= 0:
+                have[flags] |= row[flags] | flag
+            for i in summed:
+                have[i] = clamped(have[i] + row[i])
+    order = sorted(rows)
+    table = columns_of(kind, [rows[key] for key in order], texts)
+    new = {key: row for row, key in enumerate(order)}
+    return table, [[new[key] for key in of_part] for of_part in keys]

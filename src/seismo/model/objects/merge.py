@@ -13,7 +13,6 @@ from operator import add
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from seismo.model.columns import (
-    MergedRows,
     clamped,
     columns_of,
     empty,
@@ -25,12 +24,13 @@ from seismo.model.columns import (
     translated,
 )
 from seismo.model.enums import OBJECT_AT_MOST, TYPE_AT_MOST, TYPE_ESTIMATED
+from seismo.model.recording import Recording
+from seismo.model.table import Strings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from seismo.model.columns import Columns, Tables, Texts
-    from seismo.model.recording import Recording
 
 KINDS = ("types", "objects", "lifetimes", "object_times", "object_spans", "object_survivors", "holders", "marks")
 OF_FUNCTIONS = ("objects", "object_spans")  # tables with a column `function`, which is -1 for no function
@@ -160,22 +160,13 @@ def _merged_holders(parts: Sequence[Recording], objects: Sequence[Sequence[int]]
 # ---- the same objects on other nodes ----
 
 
-def with_nodes(tables: Tables, nodes: Mapping[int, int] | Sequence[int]) -> Tables:
+def with_nodes(tables: Tables, nodes: Sequence[int]) -> Tables:
     """Return the tables about objects with other node ids; -1 stays. Objects whose keys become equal are united."""
-
-    def rows(kind: str, **maps: Any) -> Iterator[list[Any]]:
-        columns = (tables[kind][name].tolist() for name in names_of(kind))
-        return renumbered(kind, zip(*columns, strict=True), **maps)
-
-    sums = MergedRows("objects", _OF_OBJECTS, OBJECT_AT_MOST)
-    keys = [sums.add(row) for row in rows("objects", node=nodes)]
-    table, numbers = sums.table()
-    objects = [numbers[key] for key in keys]
-    lifetimes = MergedRows("lifetimes", _OF_LIFETIMES)
-    for row in rows("lifetimes", object=objects):
-        lifetimes.add(row)
+    part = [Recording(tables, Strings.of([""]), {})]
+    table, (objects,) = merged_rows("objects", _OF_OBJECTS, part, flag=OBJECT_AT_MOST, node=[nodes])
+    lifetimes, _ = merged_rows("lifetimes", _OF_LIFETIMES, part, object=[objects])
     others = {kind: translated(tables[kind], object=objects) for kind in ("object_survivors", "holders")}
-    return {"objects": table, "lifetimes": lifetimes.table()[0], **others}
+    return {"objects": table, "lifetimes": lifetimes, **others}
 
 
 def of_one_process(tables: Tables) -> Tables:
