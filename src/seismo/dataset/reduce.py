@@ -297,13 +297,12 @@ class _Reduction:
         numbers = {name: number for number, name in enumerate(names)}
         keys = (zip(*(tables[kind][name] for name in PLACES[kind]), strict=True) for kind in ("lines", "arcs"))
         places: list[dict[Any, int]] = [{key: row for row, key in enumerate(of_kind)} for of_kind in keys]
-        blocks: dict[tuple[int, tuple[int, int]], int] = {}
+        blocks = []
         for context, arc, function, line, to_line in rows:
             of = self.functions.get(function, -1)
             row = places[arc].get((of, line, to_line) if arc else (of, line))
             if row is not None:
-                key = (numbers[context], (int(arc), row >> 6))
-                blocks[key] = blocks.get(key, 0) | 1 << (row & 63)
+                blocks.append((numbers[context], 1 << (row & 63), (int(arc), row >> 6)))
         contexts = columns_of("contexts", [(name,) for name in names], self.texts)
         return {"contexts": contexts, "context_hits": columns_of_blocks(blocks)}
 

@@ -73,8 +73,7 @@ def merge(recordings: Iterable[Recording]) -> Recording:
     tables["nodes"], node_maps = _merge_nodes(parts, thread_maps, function_maps)
     tables["losses"] = columns_of_named("losses", _merge_losses(parts, thread_maps), texts)
     tables |= lines.merged(parts, function_maps, texts)
-    maps = map(object_tables.Maps, function_maps, node_maps, process_maps)
-    tables |= object_tables.merged(parts, list(maps), texts)
+    tables |= object_tables.merged(parts, function_maps, node_maps, process_maps, texts)
     ordered = {kind: tables[kind] for kind in SCHEMA}
     meta = _merge_meta([part.meta for part in parts])
     return Recording(ordered, Strings.of(list(texts.index)), meta, journal=_merge_traces(parts, thread_maps, ordered))

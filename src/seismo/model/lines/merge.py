@@ -28,7 +28,7 @@ from seismo.model.columns import (
 from seismo.model.enums import RAN_ONLY
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from seismo.model.recording import Recording
 
@@ -105,18 +105,21 @@ def _runs(rows: Sequence[int]) -> list[tuple[int, int, int, int]]:
 def _merged_contexts(
     parts: Sequence[Recording], numbers: dict[str, int], row_maps: dict[str, list[list[int]]]
 ) -> Columns:
-    blocks: dict[tuple[int, tuple[int, int]], int] = {}
-    for index, part in enumerate(parts):
-        contexts = [numbers[name] for (name,) in rows_of(part, "contexts")]
-        for context, bits, place in moved_blocks(part, (row_maps["lines"][index], row_maps["arcs"][index])):
-            key = (contexts[context], place)
-            blocks[key] = blocks.get(key, 0) | bits
-    return columns_of_blocks(blocks)
+    def moved() -> Iterator[tuple[int, int, tuple[int, int]]]:
+        for index, part in enumerate(parts):
+            contexts = [numbers[name] for (name,) in rows_of(part, "contexts")]
+            for context, bits, place in moved_blocks(part, (row_maps["lines"][index], row_maps["arcs"][index])):
+                yield contexts[context], bits, place
+
+    return columns_of_blocks(moved())
 
 
-def columns_of_blocks(blocks: dict[tuple[int, tuple[int, int]], int]) -> Columns:
-    """Return the table context_hits of blocks: bit sets by (context, (kind, group of 64 rows))."""
-    rows = [(context, *block(place, bits)) for (context, place), bits in sorted(blocks.items())]
+def columns_of_blocks(blocks: Iterable[tuple[int, int, tuple[int, int]]]) -> Columns:
+    """Return the table context_hits of pieces of blocks, as moved_blocks() yields them."""
+    united: dict[tuple[int, tuple[int, int]], int] = {}
+    for context, bits, place in blocks:
+        united[context, place] = united.get((context, place), 0) | bits
+    rows = [(context, *block(place, bits)) for (context, place), bits in sorted(united.items())]
     return columns_of("context_hits", rows)
 
 
@@ -146,12 +149,10 @@ def within(recording: Recording, contexts: set[int]) -> Tables:
     kept = sorted(contexts)
     tables["contexts"] = taken(recording._raw["contexts"], kept)
     new_names = {context: number for number, context in enumerate(kept)}
-    blocks: dict[tuple[int, tuple[int, int]], int] = {}
-    for context, bits, place in moved_blocks(recording, new_rows):
-        if context in contexts:
-            key = (new_names[context], place)
-            blocks[key] = blocks.get(key, 0) | bits
-    tables["context_hits"] = columns_of_blocks(blocks)
+    moved = moved_blocks(recording, new_rows)
+    tables["context_hits"] = columns_of_blocks(
+        (new_names[context], bits, place) for context, bits, place in moved if context in contexts
+    )
     return tables
 
 

@@ -9,8 +9,9 @@ contents alone, so any number of recordings may be merged in any order.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from operator import add
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from seismo.model.columns import (
     clamped,
@@ -19,6 +20,7 @@ from seismo.model.columns import (
     ints,
     merged_rows,
     names_of,
+    new_numbers,
     renumbered,
     rows_of,
     translated,
@@ -38,23 +40,20 @@ OF_FUNCTIONS = ("objects", "object_spans")  # tables with a column `function`, w
 _OF_OBJECTS, _OF_LIFETIMES = ("node", "type", "function", "line"), ("object", "unit", "bucket")
 
 
-class Maps(NamedTuple):
-    """The new ids of one recording's functions, nodes and processes."""
-
-    functions: Sequence[int]
-    nodes: Sequence[int]
-    processes: Mapping[int, int]
-
-
 # ---- merge ----
 
 
-def merged(parts: Sequence[Recording], maps: Sequence[Maps], texts: Texts | None) -> Tables:
-    """Return the merged tables. `maps` has the new ids of each part; `texts` is a string table with add()."""
+def merged(
+    parts: Sequence[Recording],
+    functions: Sequence[Sequence[int]],
+    nodes: Sequence[Sequence[int]],
+    processes: Sequence[Mapping[int, int]],
+    texts: Texts,
+) -> Tables:
+    """Return the merged tables. Each part has new ids of functions, nodes and processes; `texts` collects strings."""
     if not any(len(part._raw[kind]["id"]) for part in parts for kind in KINDS):
         return {kind: empty(kind) for kind in KINDS}
     tables: Tables = {}
-    functions, nodes = [of.functions for of in maps], [of.nodes for of in maps]
     names = ("module", "name", "size", "item_size")
     tables["types"], types = merged_rows("types", names, parts, texts, flag=TYPE_AT_MOST, key_of=type_key)
     tables["objects"], objects = merged_rows(
@@ -62,24 +61,15 @@ def merged(parts: Sequence[Recording], maps: Sequence[Maps], texts: Texts | None
     )
     tables["lifetimes"], _ = merged_rows("lifetimes", _OF_LIFETIMES, parts, object=objects)
     tables["object_times"] = _merged_times(parts)
-    tables["object_spans"], spans = _merged_spans(parts, maps)
+    tables["object_spans"], spans = _sorted_rows(
+        "object_spans", ("process", "first"), parts, texts, function=functions, process=processes
+    )
     tables["object_survivors"], _ = merged_rows(
         "object_survivors", ("span", "object"), parts, span=spans, object=objects
     )
     tables["holders"] = _merged_holders(parts, objects, texts)
-    marks = [
-        row
-        for part, ids in zip(parts, maps, strict=True)
-        for row in renumbered("marks", rows_of(part, "marks"), process=ids.processes)
-    ]
-    tables["marks"] = sorted_marks(marks, texts)
+    tables["marks"], _ = _sorted_rows("marks", ("time_ns", "process", "born"), parts, texts, process=processes)
     return tables
-
-
-def sorted_marks(marks: Sequence[Sequence[Any]], texts: Texts | None) -> Columns:
-    """Return the table of these marks, sorted by time."""
-    at = [names_of("marks").index(name) for name in ("time_ns", "process", "born", "name")]
-    return columns_of("marks", sorted(marks, key=lambda row: [row[i] for i in at]), texts)
 
 
 def type_key(row: Sequence[Any]) -> tuple[Any, ...]:
@@ -106,18 +96,23 @@ def _merged_times(parts: Sequence[Recording]) -> Columns:
     return columns_of("object_times", rows)
 
 
-def _merged_spans(parts: Sequence[Recording], maps: Sequence[Maps]) -> tuple[Columns, list[dict[int, int]]]:
-    names = names_of("object_spans")
-    at = [names.index(name) for name in ("process", "first")]
-    entries: list[tuple[list[Any], int, int]] = []
-    for number, (part, ids) in enumerate(zip(parts, maps, strict=True)):
-        rows = renumbered("object_spans", rows_of(part, "object_spans"), function=ids.functions, process=ids.processes)
-        entries.extend((row, number, span) for span, row in enumerate(rows))
-    entries.sort(key=lambda entry: ([entry[0][i] for i in at], entry[0]))
-    spans: list[dict[int, int]] = [{} for _ in parts]
-    for new, (_, number, old) in enumerate(entries):
-        spans[number][old] = new
-    return columns_of("object_spans", [row for row, _, _ in entries]), spans
+def _sorted_rows(
+    kind: str, by: Sequence[str], parts: Sequence[Recording], texts: Texts, **maps: Sequence[Any]
+) -> tuple[Columns, list[list[int]]]:
+    """Return all rows of all parts, sorted by these columns and then by the others, and the new id of each row.
+
+    `maps` has for each part the new ids to which a column refers.
+    """
+    at = [names_of(kind).index(name) for name in by]
+    rows: list[list[Any]] = []
+    ends = [0]
+    for number, part in enumerate(parts):
+        ids = {name: of[number] for name, of in maps.items()}
+        rows += renumbered(kind, rows_of(part, kind), **ids)
+        ends.append(len(rows))
+    order = sorted(range(len(rows)), key=lambda row: ([rows[row][i] for i in at], rows[row]))
+    new = new_numbers(order, len(order)).tolist()
+    return columns_of(kind, [rows[row] for row in order], texts), [new[start:end] for start, end in pairwise(ends)]
 
 
 class _Holder:
@@ -130,7 +125,7 @@ class _Holder:
         self.held_by: dict[tuple[Any, ...], _Holder] = {}  # by object, holder, by, flags
 
 
-def _merged_holders(parts: Sequence[Recording], objects: Sequence[Sequence[int]], texts: Texts | None) -> Columns:
+def _merged_holders(parts: Sequence[Recording], objects: Sequence[Sequence[int]], texts: Texts) -> Columns:
     """Return the union of all holder trees; each object's `asked` is the sum over recordings."""
     top = _Holder()
     asked: dict[int, int] = {}
