@@ -48,20 +48,6 @@ def test_polars_takes_a_table(make):
     assert taken.rows() == expected(table)
 
 
-def test_duckdb_takes_a_table(make):
-    duckdb = library("duckdb")
-    functions = make().functions
-    connection = duckdb.connect()
-    try:
-        connection.register("functions", functions)
-        rows = connection.execute(
-            "select qualname, calls, own_ns from functions where calls > 1 order by calls"
-        ).fetchall()
-    finally:
-        connection.close()
-    assert rows == [("f", 3, 130.0), ("Café.g", 13, 550.0), ("len", 40, 4.0)]
-
-
 def test_an_empty_table_is_taken(make):
     pa = library("pyarrow")
     recording = make()

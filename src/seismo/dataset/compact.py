@@ -87,7 +87,6 @@ class _Sum:
                 self._target.place(table, os.path.basename(file), functools.partial(self._dataset.folder.copy, file))
 
     def _write(self, folder: str, table: str, content: str) -> None:
-        """Write a table, unless it has no rows."""
         progress.begin(f"adding up {table}")
         parts: list[dict[str, Any]] = []
         if table == "recordings":
@@ -116,7 +115,6 @@ class _Sum:
         }
 
     def _sums(self, table: str) -> Any:
-        """Return the sums of a table."""
         keys = [quoted(name, '"') for name in SUMMED[table]]
         columns = [one for one in TABLES[table] if one[0] not in ("recording", *NOBODY, *SUMMED[table])]
         has_thread = any(name == "thread" for name, _ in TABLES[table])

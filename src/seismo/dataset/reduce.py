@@ -287,7 +287,6 @@ class _Reduction:
         return sorted(found, key=lambda row: [row[name] for name in KEYS[table]])
 
     def _places(self) -> Tables:
-        """Return the tables about lines."""
         found = {kind: (row for row in self._summed(kind) if row.get("function", 0) >= 0) for kind in PLACES}
         return {kind: columns_of_named(kind, rows, self.texts) for kind, rows in found.items()}
 

@@ -192,7 +192,6 @@ class _Tables(ExitStack):
         self._common: dict[str, Any] = {"recording": content, "labels": labels, "task": labels.get(TASK, "")}
 
     def _write(self, table: str, columns: Mapping[str, Any]) -> None:
-        """Add rows to a table's file."""
         if table not in self._open:
             path = os.path.join(self._folder, f"{table}.parquet")
             self._open[table] = self.enter_context(TableFile(path, table))

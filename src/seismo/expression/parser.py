@@ -60,8 +60,6 @@ def read(text: str) -> Term:
 
 
 class _Parser:
-    """A parser of one expression."""
-
     def __init__(self, text: str) -> None:
         self.text = text
         self.tokens = tokens(text)

@@ -298,7 +298,6 @@ def _read_table(found: RawRecording, offset: int, data: bytes) -> None:
 
 
 def _decoded(data: bytes, rows: int, encoding: int, is_real: bool) -> list[Any]:
-    """Return the values of a column."""
     base, at, end = encoding & ~_RUNS, 0, len(data)
     if base > _F64 or is_real != (base == _F64):
         raise MalformedError
