@@ -28,11 +28,13 @@ from seismo.model.columns import (
     columns_of_named,
     ints,
     less,
+    merged_rows,
     named_rows,
     names_of,
     new_numbers,
     rows_of,
     taken,
+    translated,
     with_rows,
     zeros,
 )
@@ -71,7 +73,7 @@ def merge(recordings: Iterable[Recording]) -> Recording:
     tables["processes"] = columns_of_named("processes", process_rows, texts)
     tables["threads"] = columns_of_named("threads", thread_rows, texts)
     tables["nodes"], node_maps = _merge_nodes(parts, thread_maps, function_maps)
-    tables["losses"] = columns_of_named("losses", _merge_losses(parts, thread_maps), texts)
+    tables["losses"] = merged_losses(parts, thread_maps, texts)
     tables |= lines.merged(parts, function_maps, texts)
     tables |= object_tables.merged(parts, function_maps, node_maps, process_maps, texts)
     ordered = {kind: tables[kind] for kind in SCHEMA}
@@ -219,15 +221,10 @@ def _merge_nodes(
     joined: dict[str, array.array[Any]] = {name: array.array(code) for name, code in SCHEMA["nodes"]}
     for part, threads, functions in zip(parts, thread_maps, function_maps, strict=True):
         nodes, base = part._raw["nodes"], len(joined["id"])
+        places = range(base, base + len(nodes["id"]))
+        moved = translated(nodes, parent=places, thread=threads, function=functions)
         for name, column in joined.items():
-            if name == "parent":
-                column.extend(parent + base if parent >= 0 else -1 for parent in nodes[name].tolist())
-            elif name == "thread":
-                column.extend(map(threads.__getitem__, nodes[name].tolist()))
-            elif name == "function":
-                column.extend(map(functions.__getitem__, nodes[name].tolist()))
-            else:
-                column.frombytes(nodes[name].cast("B"))
+            column.frombytes(moved[name].cast("B"))
     of = joined["thread"]
     rows = sorted(range(len(of)), key=of.__getitem__)  # stable, so parents stay before children
     new_ids = new_numbers(rows, len(rows))
@@ -237,16 +234,10 @@ def _merge_nodes(
     return with_rows({"nodes": nodes}, {"nodes": rows})["nodes"], maps
 
 
-def _merge_losses(parts: Sequence[Recording], thread_maps: Sequence[Mapping[int, int]]) -> list[dict[str, Any]]:
-    sums: dict[tuple[str, int, str], int] = {}
-    for part, threads in zip(parts, thread_maps, strict=True):
-        for row in named_rows(part, "losses"):
-            key = (row["kind"], threads.get(row["thread"], -1), row["detail"])
-            sums[key] = min(sums.get(key, 0) + row["count"], LARGEST)
-    return [
-        {"kind": kind, "count": sums[kind, thread, detail], "thread": thread, "detail": detail}
-        for kind, thread, detail in sorted(sums)
-    ]
+def merged_losses(parts: Sequence[Recording], thread_maps: Sequence[Mapping[int, int]], texts: Texts) -> Columns:
+    """Return the losses of all parts. One of a thread that is missing concerns all threads."""
+    threads = [defaultdict(lambda: -1, of) for of in thread_maps]
+    return merged_rows("losses", ("kind", "thread", "detail"), parts, texts, thread=threads)[0]
 
 
 def _merge_meta(metas: Sequence[dict[str, Any]]) -> dict[str, Any]:

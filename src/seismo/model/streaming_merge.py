@@ -166,7 +166,7 @@ class _Plan:
             "functions": columns_of_named("functions", functions, texts),
             "processes": columns_of_named("processes", processes, texts),
             "threads": columns_of_named("threads", threads, texts),
-            "losses": columns_of_named("losses", combine._merge_losses(self.parts, self._threads), texts),
+            "losses": combine.merged_losses(self.parts, self._threads, texts),
         }
         out = TableWriter(writer)
         writer.meta(json.dumps(combine._merge_meta([part.meta for part in self.parts]), sort_keys=True))
@@ -224,11 +224,9 @@ class _Plan:
             left[number] -= 1
             part = self._part(number, left[number] > 0)
             rows = self._nodes(part, number, processes)
-            count = len(rows["id"])
-            rows["id"] = ints(range(base, base + count))
-            rows["parent"] = ints(parent + base if parent >= 0 else -1 for parent in rows["parent"].tolist())
-            out.table("nodes", rows, ())
-            base += count
+            places = range(base, base + len(rows["id"]))
+            out.table("nodes", {**translated(rows, parent=places), "id": ints(places)}, ())
+            base = places.stop
 
     def _part(self, number: int, again: bool) -> Recording:
         """Return a recording; `again` means that it will be needed once more."""
@@ -241,10 +239,9 @@ class _Plan:
 
     def _nodes(self, part: Recording, number: int, processes: set[int]) -> Columns:
         """Return the nodes of these processes' threads, in thread order and numbered from 0."""
-        nodes, functions = dict(part._raw["nodes"]), self._functions_of(number)
-        of = [self._threads[number][thread] for thread in nodes["thread"].tolist()]
-        nodes["thread"] = ints(of)
-        nodes["function"] = ints(map(functions.__getitem__, nodes["function"].tolist()))
+        threads, functions = self._threads[number], self._functions_of(number)
+        nodes = translated(part._raw["nodes"], thread=threads, function=functions)
+        of = nodes["thread"].tolist()
         rows = [row for row, thread in enumerate(of) if self._process_of[thread] in processes]
         rows.sort(key=of.__getitem__)
         return with_rows({"nodes": nodes}, {"nodes": rows})["nodes"]
