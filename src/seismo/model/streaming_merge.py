@@ -98,20 +98,17 @@ class _Sum:
     """The merge of any number of recordings, organized as a binary counter."""
 
     def __init__(self) -> None:
-        self._heights: list[Recording | None] = []
+        self._merges: list[tuple[int, Recording]] = []  # with the number of recordings in each, the largest first
 
     def add(self, one: Recording) -> None:
-        for height, other in enumerate(self._heights):
-            if other is None:
-                self._heights[height] = one
-                return
-            one, self._heights[height] = combine.merge([other, one]), None
-        self._heights.append(one)
+        count = 1
+        while self._merges and self._merges[-1][0] == count:
+            one, count = combine.merge([self._merges.pop()[1], one]), 2 * count
+        self._merges.append((count, one))
 
     def total(self) -> Recording:
-        """Return the merge of everything added. No more can be added afterwards."""
-        heights, self._heights = self._heights, []
-        return combine.merge(one for one in reversed(heights) if one is not None)  # the first that was added is first
+        """Return the merge of everything added."""
+        return combine.merge(one for _, one in self._merges)
 
 
 def _bytes_of(part: Recording) -> int:

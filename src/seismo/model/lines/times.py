@@ -13,6 +13,7 @@ the sum of own and inner time, never exceed the lifetime of all threads.
 from __future__ import annotations
 
 import math
+from operator import add
 from typing import TYPE_CHECKING, Any
 
 from seismo.model import wait_times
@@ -23,12 +24,13 @@ if TYPE_CHECKING:
 
 TWO_SIDED = 1.96  # standard deviations of a 95 % interval
 _TIMES = ("sampled", "sampled_ns", "sampled_sq", "wait_ns", "wait_sq", "ready_ns")
+_ESTIMATED = ("own_ns", "own_error_ns", "inner_ns", "inner_error_ns", "total_ns", "total_error_ns")
 _CALLS = ("python", "c", "resume")
 _COSTS = (*(f"{call}_{where}" for call in _CALLS for where in ("inside", "outside")), "piece_ns", "deep_ns")
 
 
 def estimated(tables: Tables, times: str = "wall") -> Columns:
-    """Return own_ns, own_error_ns, inner_ns, inner_error_ns, total_ns and total_error_ns of each row of `lines`.
+    """Return the columns _ESTIMATED of each row of `lines`.
 
     `times` selects "wall", "cpu" or "wait" for own times. Inner times are always wall times, because their waiting part
     is not recorded.
@@ -38,8 +40,7 @@ def estimated(tables: Tables, times: str = "wall") -> Columns:
     found, waited = sum(lines["sampled_ns"].tolist()), sum(lines["wait_ns"].tolist())
     rest = found if len(tables["nodes"]["id"]) else max(found, sum(tables["threads"]["rest_ns"].tolist()))
     if not rest + waited:  # coverage: nothing is timed
-        names = ("own_ns", "own_error_ns", "inner_ns", "inner_error_ns", "total_ns", "total_error_ns")
-        return dict.fromkeys(names, zeros(count, "d"))
+        return dict.fromkeys(_ESTIMATED, zeros(count, "d"))
     lived = sum(tables["threads"]["wall_ns"].tolist()) or math.inf
     as_functions = _as_functions(tables, count, rest)
     wall = wait_times.estimated(as_functions, "wall", distorted=False)["own_ns"].tolist()
@@ -56,14 +57,9 @@ def estimated(tables: Tables, times: str = "wall") -> Columns:
         others = max(0.0, 1 - inner[-1] / whole) if whole else 0.0  # errors only shift time: the sum is known
         chance = TWO_SIDED * missed * math.sqrt(variance * others)
         inner_errors.append(math.hypot(chance, doubt * inner[-1]))
-    return {
-        "own_ns": floats(own),
-        "own_error_ns": floats(own_errors),
-        "inner_ns": floats(inner),
-        "inner_error_ns": floats(inner_errors),
-        "total_ns": floats([a + b for a, b in zip(own, inner, strict=True)]),
-        "total_error_ns": floats([math.hypot(a, b) for a, b in zip(own_errors, inner_errors, strict=True)]),
-    }
+    total, total_errors = map(add, own, inner), map(math.hypot, own_errors, inner_errors)
+    columns = (own, own_errors, inner, inner_errors, total, total_errors)
+    return dict(zip(_ESTIMATED, map(floats, columns), strict=True))
 
 
 def _as_functions(tables: Tables, count: int, rest: int) -> dict[str, Any]:

@@ -88,9 +88,8 @@ def _less(kind: str, later: Recording, earlier: Recording, new: _Keys, old: _Key
 
 def _busy(table: Columns) -> list[bool]:
     """Return, for each row, True if any object was born, died or is alive."""
-    columns = [table[name].tolist() for name in ("born", "died", "live", "unseen")]
-    if "before" in table:
-        columns += [table[name].tolist() for name in ("before", "resurrected")]
+    names = ("born", "died", "live", "unseen", "before", "resurrected")
+    columns = [table[name].tolist() for name in names if name in table]
     return [any(row) for row in zip(*columns, strict=True)]
 
 
