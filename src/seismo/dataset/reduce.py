@@ -84,27 +84,26 @@ class Sum(Recording):
         ran, waited = nodes["timed_ns"].tolist(), nodes["wait_ns"].tolist()
         wait_square = [4 * square for square in nodes["wait_sq"].tolist()]
         runs, waits = self.times != "wait", self.times != "cpu"
-        own = array.array("d", [float(a * runs + b * waits) for a, b in zip(ran, waited, strict=True)])
-        pairs = zip(errors["running_square"], wait_square, strict=True)
-        square = array.array("d", [a * runs + b * waits for a, b in pairs])
-        distortion = array.array("d", [a * runs for a in errors["distortion"]])
-        total, total_wait = own[:], array.array("d", waited)
-        total_square, total_distortion = square[:], distortion[:]
-        for sums_ in (total, total_wait, total_square, total_distortion):
-            for node in range(len(parents) - 1, -1, -1):  # parents precede their children
-                if parents[node] >= 0:
-                    sums_[parents[node]] += sums_[node]
-        depth = array.array("q", bytes(8 * len(parents)))
-        of_functions = array.array("d", bytes(8 * len(self._raw["functions"]["id"])))
+        own = [float(a * runs + b * waits) for a, b in zip(ran, waited, strict=True)]
+        square = [a * runs + b * waits for a, b in zip(errors["running_square"], wait_square, strict=True)]
+        distortion = [a * runs for a in errors["distortion"]]
+        totals: list[list[float]] = [own[:], list(map(float, waited)), square[:], distortion[:]]
+        for node in range(len(parents) - 1, -1, -1):  # parents precede their children
+            if parents[node] >= 0:
+                for sums in totals:
+                    sums[parents[node]] += sums[node]
+        depth: list[int] = []
+        of_functions = [0.0] * len(self._raw["functions"]["id"])
         function_waits = of_functions[:]
         for node, parent in enumerate(parents):
-            depth[node] = depth[parent] + 1 if parent >= 0 else 0
+            depth.append(depth[parent] + 1 if parent >= 0 else 0)
             of_functions[functions[node]] += own[node]
             function_waits[functions[node]] += wait_square[node]
-        common = array.array("d", [a * runs for a in errors["function_distortion"]])
+        common = [a * runs for a in errors["function_distortion"]]
         of_pairs = zip(errors["function_running_square"], function_waits, strict=True)
-        of_function = array.array("d", [a * runs + b * waits for a, b in of_pairs])
-        found = {
+        function_square = [a * runs + b * waits for a, b in of_pairs]
+        total, total_wait, total_square, total_distortion = totals
+        found: dict[str, list[float]] = {
             "own_ns": own,
             "own_error_ns": _half_widths(square, distortion),
             "total_ns": total,
@@ -112,16 +111,15 @@ class Sum(Recording):
             "total_wait_ns": total_wait,
             "total_square": total_square,
             "total_distortion": total_distortion,
-            "depth": depth,
             "function_own_ns": of_functions,
-            "function_own_error_ns": _half_widths(of_function, common),
+            "function_own_error_ns": _half_widths(function_square, common),
             "function_distortion_ns": common,
         }
-        return {name: memoryview(column) for name, column in found.items()}
+        return {"depth": ints(depth), **{name: floats(values) for name, values in found.items()}}
 
 
-def _half_widths(square: Sequence[float], distortion: Sequence[float]) -> array.array[float]:
-    return array.array("d", [math.hypot(math.sqrt(a), b) for a, b in zip(square, distortion, strict=True)])
+def _half_widths(square: list[float], distortion: list[float]) -> list[float]:
+    return [math.hypot(math.sqrt(a), b) for a, b in zip(square, distortion, strict=True)]
 
 
 def column(table: Any, name: str) -> memoryview:
