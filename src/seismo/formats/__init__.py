@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import gzip
 import os
-from typing import TYPE_CHECKING
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any
 
 from seismo import model, progress
 from seismo.errors import FormatError, did_you_mean
@@ -34,10 +35,12 @@ from seismo.formats import (
     seismo,
     speedscope,
 )
-from seismo.formats.base import WEIGHTS, ByteSink, Format
+from seismo.formats.base import WEIGHTS, Format
 from seismo.model.recording import begins
 
 if TYPE_CHECKING:
+    from _typeshed import SupportsWrite
+
     from seismo.coverage.coverage_report import CoverageReport
     from seismo.model import Recording
 
@@ -157,7 +160,7 @@ def names(kind: str | None = None, trace: bool = False) -> list[str]:
 
 def write(
     recording: Recording,
-    target: str | os.PathLike[str] | ByteSink | None,
+    target: str | os.PathLike[str] | SupportsWrite[Any] | None,
     format: str | None = None,  # noqa: A002
     weight: str = "",
     time: str | None = None,
@@ -183,17 +186,17 @@ def write(
     chosen = by_name(format) if format else for_path(path, recording.kind, bool(recording.calls))
     progress.begin(f"writing {chosen.name}")
     recording = chosen.timed(recording, time)
-    if path != "-":
-        with destination.into_path(path) as file:
+    with ExitStack() as stack:
+        file: Any
+        if path != "-":
+            file = stack.enter_context(destination.into_path(path))
             if path.lower().endswith(".json.gz"):
-                with gzip.GzipFile("", "wb", 6, file, 0) as packed:
-                    chosen.write(recording, packed, weight, report)
-            else:
-                chosen.write(recording, file, weight, report)
-    elif target is None or isinstance(target, str | os.PathLike):
-        chosen.write(recording, destination.into_stdout(chosen.binary, chosen.name), weight, report)
-    else:
-        chosen.write(recording, destination.into_file(target, chosen.binary, chosen.name), weight, report)
+                file = stack.enter_context(gzip.GzipFile("", "wb", 6, file, 0))
+        elif target is None or isinstance(target, str | os.PathLike):
+            file = destination.standard_output(chosen.binary, chosen.name)
+        else:
+            file = target
+        chosen.write(recording, file, weight, report)
 
 
 def read(path: str | os.PathLike[str], format: str | None = None) -> Recording:  # noqa: A002

@@ -1,8 +1,8 @@
 """The base of all formats: the entry in the registry, bounded reading, and buffered writing.
 
-A writer takes a recording and a file open for bytes. It never sees a path, so that only destination.py handles
-incomplete outputs. A reader takes the whole content as bytes, because profiles of other tools fit in memory or are
-refused. It raises ValueError with the reason if the content is invalid.
+A writer takes a recording and a buffer of text, or of bytes if the format is binary. It never sees a path, so that only
+destination.py handles incomplete outputs. A reader takes the whole content as bytes, because profiles of other tools
+fit in memory or are refused. It raises ValueError with the reason if the content is invalid.
 """
 
 from __future__ import annotations
@@ -11,16 +11,17 @@ import gzip
 import io
 import os
 import zlib
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 from seismo.errors import FormatError, RecordingError, did_you_mean
-from seismo.recording_kinds import CALLS, KINDS, entry, shown_as
+from seismo.formats.destination import buffer
+from seismo.recording_kinds import CALLS, COVERAGE, KINDS, OBJECTS, entry, shown_as
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator
 
-    from _typeshed import ReadableBuffer
+    from _typeshed import SupportsWrite
 
     from seismo.coverage.coverage_report import CoverageReport
     from seismo.model import Recording
@@ -61,13 +62,6 @@ WEIGHTS = ("births", "bytes", "survivors")
 """The weights of stacks of objects: the number born, their bytes, the number alive at the end."""
 
 
-class ByteSink(Protocol):
-    """A file as writers use it."""
-
-    def write(self, data: bytes, /) -> object:
-        """Write all of `data`."""
-
-
 @dataclass(frozen=True, slots=True)
 class Format:
     """One entry of the registry.
@@ -80,7 +74,7 @@ class Format:
     needs_sources: True if the writer reads the recorded program's sources
     writer: it also takes a report of coverage, or None for one by the recording's own settings, if the format is `of`
     coverage
-    weighed: writers by kind, instead of `writer`, for stacks with a weight of WEIGHTS
+    weighed: the writer of a recording of objects, instead of `writer`, for stacks with a weight of WEIGHTS
     mark: bytes at the start of each file that seismo wrote, or empty
     lists_losses: True if the file lists the losses of the recording
     of_traces: True if it requires a trace, because it holds events in time
@@ -101,7 +95,7 @@ class Format:
     prefixes: tuple[str, ...] = ()
     of: tuple[str, ...] = (CALLS,)
     needs_sources: bool = False
-    weighed: Mapping[str, Callable[[Recording, ByteSink, str], None]] = field(default_factory=dict)
+    weighed: Callable[[Recording, TextIO, str], None] | None = None
     mark: bytes = b""
     lists_losses: bool = False
     all_times: bool = False
@@ -120,9 +114,9 @@ class Format:
         return recording.timed(time or ("wall" if kind.times and self.all_times else recording.times))
 
     def write(
-        self, recording: Recording, file: ByteSink, weight: str = "", report: CoverageReport | None = None
+        self, recording: Recording, file: SupportsWrite[Any], weight: str = "", report: CoverageReport | None = None
     ) -> None:
-        """Write all of the recording that the format can hold to a file that is open for bytes.
+        """Write all of the recording that the format can hold to an open file.
 
         weight: one of WEIGHTS, for stacks of objects, by default the first. report: as for formats.write(). Raise
         FormatError if the format does not support this kind of recording or this weight.
@@ -147,19 +141,20 @@ class Format:
                 f"{self.name} files hold times, and this recording was made without any",
                 hint="formats that hold calls: collapsed-calls, json, callgrind, pprof, otlp, pstats",
             )
-        weighed = self.weighed.get(kind)
+        weighed = self.weighed if kind == OBJECTS else None
         if weight and (weighed is None or weight not in WEIGHTS):
             raise FormatError(
                 f"a {self.name} file of this recording cannot be weighted by {weight}",
                 hint=did_you_mean(weight, WEIGHTS)
                 + f"stacks of a recording of objects can, by {', '.join(WEIGHTS)}: collapsed, speedscope",
             )
-        if weighed is not None:
-            weighed(recording, file, weight or WEIGHTS[0])
-        elif "coverage" in self.of:
-            self.writer(recording, file, report)
-        else:
-            self.writer(recording, file)
+        with buffer(file, self.binary, self.name) as out:
+            if weighed is not None:
+                weighed(recording, out, weight or WEIGHTS[0])
+            elif COVERAGE in self.of:
+                self.writer(recording, out, report)
+            else:
+                self.writer(recording, out)
 
     def cut_ns(self, recording: Recording) -> int | None:
         """Return the time at which a trace with too many calls is cut, in ns from its start, or None."""
@@ -243,30 +238,6 @@ def checked(value: object, type_: type[_T], what: str) -> _T:
 def number(value: float) -> int:
     """Return a time of a recording as whole ns, for formats without fractions."""
     return round(value) if 0 < value < MAX_VALUE else 0  # 0 also for NaN
-
-
-class _Raw(io.RawIOBase):
-    """A sink as the io module needs it."""
-
-    def __init__(self, file: ByteSink) -> None:
-        self._file = file
-
-    def writable(self) -> bool:
-        return True
-
-    def write(self, data: ReadableBuffer) -> int:
-        self._file.write(bytes(data))
-        return memoryview(data).nbytes
-
-
-def buffered(file: ByteSink) -> io.BufferedWriter:
-    """Return a buffer that writes large blocks; a context manager, which does not close the file."""
-    return io.BufferedWriter(_Raw(file), 1 << 18)
-
-
-def text_sink(file: ByteSink) -> io.TextIOWrapper:
-    """Return such a buffer of text, which is written as UTF-8."""
-    return io.TextIOWrapper(buffered(file), "utf-8", newline="")
 
 
 def separated(texts: Iterable[str], separator: str = ",\n") -> Iterator[str]:

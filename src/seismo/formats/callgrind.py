@@ -27,7 +27,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple, TextIO
 
-from seismo.formats.base import MAX_VALUE, ByteSink, Format, number, text_sink
+from seismo.formats.base import MAX_VALUE, Format, number
 from seismo.formats.call_graph import REBUILT, CallGraphs, Cost, Graph, complete, into_tree
 from seismo.formats.call_trees import CallTrees, frames, pids, program
 from seismo.formats.function_names import distinct_names, escape, parse, unescape
@@ -109,13 +109,14 @@ class _Writer:
         return self._files(escape(self._frames[key].file) or "~")
 
 
-def _write(recording: Recording, file: ByteSink) -> None:
-    with text_sink(file) as out:
-        out.write(f"# callgrind format\nversion: 1\ncreator: seismo\ncmd: {escape(program(recording))}\n")
-        losses = recording.losses
-        for kind, count, detail in zip(losses["kind"], losses["count"], losses["detail"], strict=True):
-            out.write(f"# lost: {escape(kind)} {count} {escape(detail)}\n")
-        _Writer(recording, out).write(recording)
+def _write(recording: Recording, out: TextIO) -> None:
+    out.write(f"# callgrind format\nversion: 1\ncreator: seismo\ncmd: {escape(program(recording))}\n")
+    losses = recording.losses
+    out.writelines(
+        f"# lost: {escape(kind)} {count} {escape(detail)}\n"
+        for kind, count, detail in zip(losses["kind"], losses["count"], losses["detail"], strict=True)
+    )
+    _Writer(recording, out).write(recording)
 
 
 _HEADER = re.compile(r"([a-z]+):\s?(.*)\Z")

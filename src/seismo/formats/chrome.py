@@ -7,10 +7,10 @@ instant, a counter or an asynchronous span. `otherData` lists the file and line 
 from __future__ import annotations
 
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from seismo import progress
-from seismo.formats.base import ByteSink, Format, separated, text_sink
+from seismo.formats.base import Format, separated
 from seismo.formats.call_trees import frames, program
 from seismo.formats.function_names import SYNTHETIC, C, distinct_names, escape, json_text
 from seismo.formats.trace_tracks import TraceTracks, flag_words, trace_tracks
@@ -30,7 +30,7 @@ def _us(ns: int) -> str:
     return f"{ns // 1000}.{ns % 1000:03}"
 
 
-def _write(recording: Recording, file: ByteSink) -> None:
+def _write(recording: Recording, out: TextIO) -> None:
     found, functions = trace_tracks(recording, MOST), frames(recording)
     shown = distinct_names(functions)
     about = {
@@ -45,10 +45,9 @@ def _write(recording: Recording, file: ByteSink) -> None:
         f'"cat":"{_KINDS.get(frame.kind, "python")}","name":{json_text(text)}'
         for text, frame in zip(shown, functions, strict=True)
     ]
-    with text_sink(file) as out:
-        out.write(f'{{"otherData":{json_text(about)},\n"displayTimeUnit":"ns","traceEvents":[\n')
-        out.writelines(separated(chain(_names(found), _calls(found, heads), _marks(found))))
-        out.write("\n]}\n")
+    out.write(f'{{"otherData":{json_text(about)},\n"displayTimeUnit":"ns","traceEvents":[\n')
+    out.writelines(separated(chain(_names(found), _calls(found, heads), _marks(found))))
+    out.write("\n]}\n")
 
 
 def _names(found: TraceTracks) -> Iterator[str]:

@@ -20,7 +20,7 @@ import time
 from typing import TYPE_CHECKING, TextIO
 
 from seismo.coverage.percentages import Percentages
-from seismo.formats.base import MAX_LINE, MAX_VALUE, ByteSink, Format, text_sink
+from seismo.formats.base import MAX_LINE, MAX_VALUE, Format
 from seismo.formats.coverage_base import CoverageBuilder, count_in, field_path, field_text, report_of, tool_version
 from seismo.recording_kinds import COVERAGE
 
@@ -33,7 +33,7 @@ _DIGITS = re.compile(r"([0-9]+)")
 _NUMBER = re.compile(r"-?[0-9]{1,9}\Z")
 
 
-def _write(recording: Recording, file: ByteSink, report: CoverageReport | None) -> None:
+def _write(recording: Recording, out: TextIO, report: CoverageReport | None) -> None:
     from xml.sax.saxutils import escape, quoteattr  # they import the modules of HTTP and mail
 
     report = report_of(recording, report)
@@ -42,26 +42,24 @@ def _write(recording: Recording, file: ByteSink, report: CoverageReport | None) 
     stamp = max(ends) // 1_000_000 if ends else int(time.time() * 1000)
     packages, sources = _packages(report)
     totals = report.totals
-    with text_sink(file) as out:
-        out.write(f'<?xml version="1.0" encoding="UTF-8"?>\n{DOCTYPE}\n')
-        out.write(f"<coverage {_rates(totals, branch)} ")
-        out.write(f'lines-covered="{totals.executed}" lines-valid="{totals.statements}" ')
-        out.write(f'branches-covered="{totals.executed_branches}" branches-valid="{totals.branches}" complexity="0" ')
-        out.write(f'version={quoteattr(tool_version())} timestamp="{stamp}">\n<sources>\n')
-        for source in sources:
-            out.write(f"<source>{escape(field_text(source))}</source>\n")
-        out.write("</sources>\n<packages>\n")
-        for name in sorted(packages, key=_as_people_sort):
-            rates = _rates(sum((covered.numbers for _, covered in packages[name]), Percentages()), branch)
-            out.write(f'<package name={quoteattr(name)} {rates} complexity="0">\n<classes>\n')
-            for path, covered in sorted(packages[name], key=lambda one: _as_people_sort(one[0])):
-                title = quoteattr(path.rpartition("/")[2])
-                out.write(f"<class name={title} filename={quoteattr(path)} {_rates(covered.numbers, branch)}")
-                out.write(' complexity="0">\n<methods/>\n<lines>\n')
-                _lines(out, covered, branch)
-                out.write("</lines>\n</class>\n")
-            out.write("</classes>\n</package>\n")
-        out.write("</packages>\n</coverage>\n")
+    out.write(f'<?xml version="1.0" encoding="UTF-8"?>\n{DOCTYPE}\n')
+    out.write(f"<coverage {_rates(totals, branch)} ")
+    out.write(f'lines-covered="{totals.executed}" lines-valid="{totals.statements}" ')
+    out.write(f'branches-covered="{totals.executed_branches}" branches-valid="{totals.branches}" complexity="0" ')
+    out.write(f'version={quoteattr(tool_version())} timestamp="{stamp}">\n<sources>\n')
+    out.writelines(f"<source>{escape(field_text(source))}</source>\n" for source in sources)
+    out.write("</sources>\n<packages>\n")
+    for name in sorted(packages, key=_as_people_sort):
+        rates = _rates(sum((covered.numbers for _, covered in packages[name]), Percentages()), branch)
+        out.write(f'<package name={quoteattr(name)} {rates} complexity="0">\n<classes>\n')
+        for path, covered in sorted(packages[name], key=lambda one: _as_people_sort(one[0])):
+            title = quoteattr(path.rpartition("/")[2])
+            out.write(f"<class name={title} filename={quoteattr(path)} {_rates(covered.numbers, branch)}")
+            out.write(' complexity="0">\n<methods/>\n<lines>\n')
+            _lines(out, covered, branch)
+            out.write("</lines>\n</class>\n")
+        out.write("</classes>\n</package>\n")
+    out.write("</packages>\n</coverage>\n")
 
 
 def _packages(report: CoverageReport) -> tuple[dict[str, list[tuple[str, FileCoverage]]], list[str]]:

@@ -14,10 +14,10 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from seismo.formats.allocation_stacks import stacks
-from seismo.formats.base import MAX_DEPTH, ByteSink, Format, buffered, number, text_sink, whole
+from seismo.formats.base import MAX_DEPTH, Format, number, whole
 from seismo.formats.call_path_builder import ROOT, Paths
 from seismo.formats.call_trees import DEEPER, CallTrees, bounded_paths, frames, pids
 from seismo.formats.function_names import PYTHON, C, Frame, escape, parse, unescape, word
@@ -38,18 +38,17 @@ _PROCESS = re.compile(r"<process (-?[0-9]{1,18})>\Z")
 _THREAD = re.compile(r"(?s)<thread (-?[0-9]{1,18}) (.*)>\Z")
 
 
-def _write(recording: Recording, file: ByteSink, weight: str, places: bool = False) -> None:
+def _write(recording: Recording, out: TextIO, weight: str, places: bool = False) -> None:
     """Write the stacks. weight: a column of the tree; places: True for the file and line of each function."""
     forest = CallTrees(recording)
     functions = frames(recording)
-    words = [text.encode() for text in (*(map(word, functions) if places else _short(functions)), word(DEEPER))]
+    words = [*(map(word, functions) if places else _short(functions)), word(DEEPER)]
     column = recording.tree[weight]
     begin = _beginnings(recording, forest)
-    with buffered(file) as out:
-        for thread in forest.busy_threads():
-            for path, (amount,) in bounded_paths(forest, thread, lambda row: (number(column[row]),)):
-                if amount:
-                    out.write(b"%b %d\n" % (b";".join([*begin[thread], *(words[row] for row in path)]), amount))
+    for thread in forest.busy_threads():
+        for path, (amount,) in bounded_paths(forest, thread, lambda row: (number(column[row]),)):
+            if amount:
+                out.write(f"{';'.join([*begin[thread], *(words[row] for row in path)])} {amount}\n")
 
 
 def _short(functions: list[Frame]) -> Iterator[str]:
@@ -68,14 +67,12 @@ def _short(functions: list[Frame]) -> Iterator[str]:
             yield bare + _OF_C if frame.kind == C else bare
 
 
-def _write_objects(recording: Recording, file: ByteSink, weight: str) -> None:
+def _write_objects(recording: Recording, out: TextIO, weight: str) -> None:
     shown = lru_cache(None)(word)
-    with text_sink(file) as out:
-        for stack, amount in stacks(recording, weight).items():
-            out.write(f"{';'.join(map(shown, stack))} {amount}\n")
+    out.writelines(f"{';'.join(map(shown, stack))} {amount}\n" for stack, amount in stacks(recording, weight).items())
 
 
-def _beginnings(recording: Recording, forest: CallTrees) -> list[list[bytes]]:
+def _beginnings(recording: Recording, forest: CallTrees) -> list[list[str]]:
     """Return the start of each thread's stacks: nothing, or frames that identify the thread."""
     busy = forest.busy_threads()
     processes = pids(recording)
@@ -86,7 +83,7 @@ def _beginnings(recording: Recording, forest: CallTrees) -> list[list[bytes]]:
         parts = [f"<process {pid}>"] if several else []
         if len(busy) > 1:
             parts.append(f"<thread {native_id} {escape(name)}>")
-        begin.append([part.encode() for part in parts])
+        begin.append(parts)
     return begin
 
 
@@ -169,7 +166,7 @@ FORMAT = _format(
     "calls",
     suffixes=(".collapsed", ".folded", ".txt"),
     of=(OF_CALLS, OBJECTS),
-    weighed={OBJECTS: _write_objects},
+    weighed=_write_objects,
 )
 LONG = _format(
     "collapsed-long", "own time in ns, with the files and lines of functions: many times as large", "calls", places=True

@@ -18,10 +18,10 @@ import os
 import shutil
 import tempfile
 from collections import defaultdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from seismo.errors import FormatError, SeismoError, install_command
-from seismo.formats.base import MAX_LINE, MAX_NODES, ByteSink, Format, checked
+from seismo.formats.base import MAX_LINE, MAX_NODES, Format, checked
 from seismo.formats.coverage_base import Arc, CoverageBuilder, executed_files, has_arcs, report_of
 from seismo.model.columns import bits_of
 from seismo.recording_kinds import COVERAGE
@@ -50,7 +50,7 @@ _STEPS = 1 << 16  # of SQLite's virtual machine between two progress checks
 _MAX_STEPS = 1 << 34
 
 
-def _write(recording: Recording, file: ByteSink, report: CoverageReport | None) -> None:
+def _write(recording: Recording, out: BinaryIO, report: CoverageReport | None) -> None:
     try:
         from coverage import CoverageData
     except ImportError:
@@ -75,7 +75,7 @@ def _write(recording: Recording, file: ByteSink, report: CoverageReport | None) 
         finally:
             data.close(force=True)
         with open(path, "rb") as written:
-            shutil.copyfileobj(written, file)
+            shutil.copyfileobj(written, out)
 
 
 def _encodable(name: str) -> str:

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from seismo.coverage.percentages import Percentages, percent_text
-from seismo.formats.base import ByteSink, Format, checked, text_sink
+from seismo.formats.base import Format, checked
 from seismo.formats.coverage_base import CoverageBuilder, report_of, tool_version
 from seismo.formats.function_names import json_text
 from seismo.recording_kinds import COVERAGE
@@ -44,7 +44,7 @@ _BRANCHES = {
 }
 
 
-def _write(recording: Recording, file: ByteSink, report: CoverageReport | None) -> None:
+def _write(recording: Recording, out: TextIO, report: CoverageReport | None) -> None:
     report = report_of(recording, report)
     writer = _Writer(report.branch, report.precision)
     meta = {
@@ -54,12 +54,11 @@ def _write(recording: Recording, file: ByteSink, report: CoverageReport | None) 
         "branch_coverage": writer.branch,
         "show_contexts": report.has_contexts,
     }
-    with text_sink(file) as out:
-        out.write(f'{{"meta": {json_text(meta)}, "files": {{')
-        for place, covered in enumerate(report.files):
-            of_file = covered.contexts_by_line if report.has_contexts else None
-            out.write(f"{',' if place else ''}\n{json_text(covered.path)}: {json_text(writer.file(covered, of_file))}")
-        out.write(f'}},\n"totals": {json_text(writer.summary(report.totals))}}}\n')
+    out.write(f'{{"meta": {json_text(meta)}, "files": {{')
+    for place, covered in enumerate(report.files):
+        of_file = covered.contexts_by_line if report.has_contexts else None
+        out.write(f"{',' if place else ''}\n{json_text(covered.path)}: {json_text(writer.file(covered, of_file))}")
+    out.write(f'}},\n"totals": {json_text(writer.summary(report.totals))}}}\n')
 
 
 class _Writer:

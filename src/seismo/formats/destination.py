@@ -10,55 +10,67 @@ import io
 import os
 import stat
 import sys
-from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, BinaryIO
+from contextlib import contextmanager, nullcontext
+from typing import TYPE_CHECKING, Any, BinaryIO, TextIO
 
 from seismo.errors import FormatError, missing_folder
 from seismo.model.replaced_file import is_replaceable, replaced
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from contextlib import AbstractContextManager
 
-    from seismo.formats.base import ByteSink
-
+    from _typeshed import ReadableBuffer, SupportsWrite
 
 _START = 4096  # bytes that are searched for a mark
 
 
-class _Encoded:
-    """A text file that accepts the bytes of UTF-8 text."""
+class _Raw(io.RawIOBase):
+    """A file of bytes as the io module needs it."""
 
-    def __init__(self, file: object) -> None:
+    def __init__(self, file: SupportsWrite[bytes]) -> None:
         self._file = file
 
-    def write(self, data: bytes, /) -> None:
-        self._file.write(data.decode())  # type: ignore[attr-defined]
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: ReadableBuffer) -> int:
+        self._file.write(bytes(data))
+        return memoryview(data).nbytes
 
 
-def into_file(file: object, binary: bool, what: str) -> ByteSink:
-    """Return an open file of bytes or text as a sink. Raise FormatError for a binary format and a text file."""
-    if isinstance(file, io.TextIOBase):
-        below: ByteSink | None = getattr(file, "buffer", None)
-        if below is not None:
-            file.flush()
-            return below
-    else:
-        with suppress(TypeError):
-            file.write(b"")  # type: ignore[attr-defined]
-            return file  # type: ignore[return-value]
-    if binary:
-        raise FormatError(f"{what} is a binary format and the file takes text", hint='open it with mode "wb"')
-    return _Encoded(file)
+def buffer(file: SupportsWrite[Any], binary: bool, what: str) -> AbstractContextManager[Any]:
+    """Return a buffer of bytes or, unless `binary`, of text for an open file of either, which it does not close.
+
+    Text becomes UTF-8. Raise FormatError for a binary format (`what`) and a file that takes only text.
+    """
+    if isinstance(file, io.TextIOBase) and (below := getattr(file, "buffer", None)) is not None:
+        file.flush()
+        file = below
+    if _takes_text(file):
+        if binary:
+            raise FormatError(f"{what} is a binary format and the file takes text", hint='open it with mode "wb"')
+        return nullcontext(file)
+    out = io.BufferedWriter(_Raw(file), 1 << 18)
+    return out if binary else io.TextIOWrapper(out, "utf-8", newline="")
 
 
-def into_stdout(binary: bool, what: str) -> ByteSink:
-    """Return standard output as a sink. Raise FormatError if it is missing, or a terminal for a binary format."""
-    out = sys.stdout
+def _takes_text(file: SupportsWrite[Any]) -> bool:
+    try:
+        file.write(b"")
+    except TypeError:
+        return True
+    return False
+
+
+def standard_output(binary: bool, what: str) -> TextIO:
+    """Return standard output. Raise FormatError if it is missing, or a terminal for a binary format (`what`)."""
+    out: TextIO | None = sys.stdout
     if out is None:
         raise FormatError("there is no standard output")
     if binary and out.isatty():
         raise FormatError(f"{what} is a binary format and standard output is a terminal", hint="give a file: -o FILE")
-    return into_file(out, binary, what)
+    return out
 
 
 def check_free(path: str, force: bool, mark: bytes, option: str = "--force") -> None:

@@ -16,7 +16,7 @@ from collections import defaultdict
 from functools import partial
 from typing import TYPE_CHECKING, Any, TextIO
 
-from seismo.formats.base import ByteSink, Format, number, separated, text_sink
+from seismo.formats.base import Format, number, separated
 from seismo.formats.call_trees import CallTrees, frames, pids, process_names, program
 from seismo.formats.function_names import SYNTHETIC, C, Frame, json_text, name
 from seismo.formats.trace_tracks import TraceTracks, steps, trace_tracks
@@ -172,14 +172,13 @@ def _ms(ns: int) -> str:
     return f"{whole}.{part:06}".rstrip("0").rstrip(".")
 
 
-def _write(recording: Recording, file: ByteSink) -> None:
+def _write(recording: Recording, out: TextIO) -> None:
     strings: defaultdict[str, int] = defaultdict(lambda: len(strings), {"(root)": 0})
     new = partial(_Thread, strings, frames(recording))
-    with text_sink(file) as out:
-        counters = (_write_trace if recording.calls else _write_profile)(out, recording, new)
-        out.write(f'],\n"counters":{json_text(counters)},"pages":[],')
-        sources: dict[str, Any] = {"length": 0, "uuid": [], "filename": []}
-        out.write(f'"shared":{{"stringArray":{json_text(list(strings))},"sources":{json_text(sources)}}}}}\n')
+    counters = (_write_trace if recording.calls else _write_profile)(out, recording, new)
+    out.write(f'],\n"counters":{json_text(counters)},"pages":[],')
+    sources: dict[str, Any] = {"length": 0, "uuid": [], "filename": []}
+    out.write(f'"shared":{{"stringArray":{json_text(list(strings))},"sources":{json_text(sources)}}}}}\n')
 
 
 def _head(out: TextIO, recording: Recording, start_ns: int, interval: float, source: str) -> None:

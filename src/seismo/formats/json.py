@@ -12,10 +12,10 @@ the same suffix.
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from seismo.formats import coverage_json, speedscope
-from seismo.formats.base import ByteSink, Format, text_sink
+from seismo.formats.base import Format
 from seismo.formats.function_names import PYTHON, SYNTHETIC, C, json_text
 from seismo.formats.json_lists import truth, write_objects, write_table
 from seismo.recording_kinds import CALLS, OBJECTS
@@ -37,17 +37,16 @@ _FUNCTIONS = ("id", "kind", "module", "qualname", "file", "line", "flags", *_COU
 _TREE = ("id", "parent", "thread", "function", *_COUNTS, *_TIMES, *_WAITS, "flags")
 
 
-def _write(recording: Recording, file: ByteSink) -> None:
-    with text_sink(file) as out:
-        out.write(f'{{"format":"seismo","version":{VERSION},\n"meta":{_meta(recording.meta)},\n')
-        write_table(out, "processes", recording.processes, special={"argv": _argv})
-        write_table(out, "threads", recording.threads, special={"main": truth})
-        write_table(out, "functions", recording.functions, _FUNCTIONS, {"kind": _kind, "lower_bound": truth})
-        write_table(out, "tree", recording.tree, _TREE)
-        if recording.kind in _MORE:
-            _MORE[recording.kind](out, recording)
-        write_table(out, "losses", recording.losses, last=True)
-        out.write("}\n")
+def _write(recording: Recording, out: TextIO) -> None:
+    out.write(f'{{"format":"seismo","version":{VERSION},\n"meta":{_meta(recording.meta)},\n')
+    write_table(out, "processes", recording.processes, special={"argv": _argv})
+    write_table(out, "threads", recording.threads, special={"main": truth})
+    write_table(out, "functions", recording.functions, _FUNCTIONS, {"kind": _kind, "lower_bound": truth})
+    write_table(out, "tree", recording.tree, _TREE)
+    if recording.kind in _MORE:
+        _MORE[recording.kind](out, recording)
+    write_table(out, "losses", recording.losses, last=True)
+    out.write("}\n")
 
 
 def _kind(value: Any) -> str:

@@ -16,7 +16,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, TextIO
 
 from seismo.errors import SeismoError
-from seismo.formats.base import MAX_LINE, MAX_VALUE, ByteSink, Format, text_sink
+from seismo.formats.base import MAX_LINE, MAX_VALUE, Format
 from seismo.formats.coverage_base import (
     Arc,
     CoverageBuilder,
@@ -37,19 +37,18 @@ _EXIT = re.compile(r"exit |return |finish |run |jump to the function exit\Z")
 _LARGEST_RECORD = 1 << 16  # characters of a line, more than any path or name needs
 
 
-def _write(recording: Recording, file: ByteSink, report: CoverageReport | None) -> None:
+def _write(recording: Recording, out: TextIO, report: CoverageReport | None) -> None:
     report = report_of(recording, report)
     arcs: dict[str, dict[Arc, int]] = {}
     if report.counts and report.branch:
         arcs = {path: ran.arcs for path, ran in executed_files(recording).items()}
-    with text_sink(file) as out:
-        for covered in sorted(report.files, key=lambda one: one.path):
-            out.write(f"SF:{field_text(covered.path)}\n")
-            _lines(out, covered)
-            _functions(out, covered)
-            if report.branch:
-                _branches(out, covered, arcs.get(covered.absolute, {}))
-            out.write("end_of_record\n")
+    for covered in sorted(report.files, key=lambda one: one.path):
+        out.write(f"SF:{field_text(covered.path)}\n")
+        _lines(out, covered)
+        _functions(out, covered)
+        if report.branch:
+            _branches(out, covered, arcs.get(covered.absolute, {}))
+        out.write("end_of_record\n")
 
 
 def _lines(out: TextIO, covered: FileCoverage) -> None:

@@ -11,10 +11,10 @@ pprof.py, with the same limit of levels.
 from __future__ import annotations
 
 from importlib import metadata
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from seismo.errors import FormatError, install_command
-from seismo.formats.base import MAX_DEPTH, ByteSink, Format
+from seismo.formats.base import MAX_DEPTH, Format
 from seismo.formats.call_trees import DEEPER, CallTrees, frames, program
 from seismo.formats.function_names import escape, name
 from seismo.formats.pprof import TYPES, samples, span
@@ -42,10 +42,10 @@ def _messages() -> Any:
     return profiles_pb2
 
 
-def _write(recording: Recording, file: ByteSink) -> None:
+def _write(recording: Recording, out: BinaryIO) -> None:
     data = _messages().ProfilesData()
     _Writer(recording, data).write()
-    file.write(data.SerializeToString())
+    out.write(data.SerializeToString())
 
 
 class _Writer:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING, BinaryIO
 
-from seismo.formats.base import ByteSink, Format, buffered
+from seismo.formats.base import Format
 from seismo.formats.call_trees import frames, program
 from seismo.formats.function_names import escape, json_text, name
 from seismo.formats.protobuf import bytes_field, number_field, varint
@@ -59,16 +59,15 @@ def _text(field: int, text: str) -> bytes:
     return bytes_field(field, text.encode("utf-8", "replace"))
 
 
-def _write(recording: Recording, file: ByteSink) -> None:
+def _write(recording: Recording, out: BinaryIO) -> None:
     found = trace_tracks(recording, MOST)
-    with buffered(file) as out:
-        _write_clocks(out, recording.calls.start_ns)
-        _write_tracks(out, recording, found)
-        _write_names(out, recording)
-        heads = _heads(recording)
-        for number, track in enumerate(found.tracks, 1):
-            _write_calls(out, heads, found, track, number)
-        _write_marks(out, found)
+    _write_clocks(out, recording.calls.start_ns)
+    _write_tracks(out, recording, found)
+    _write_names(out, recording)
+    heads = _heads(recording)
+    for number, track in enumerate(found.tracks, 1):
+        _write_calls(out, heads, found, track, number)
+    _write_marks(out, found)
 
 
 def _write_clocks(out: BinaryIO, start_ns: int) -> None:

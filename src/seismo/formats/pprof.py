@@ -12,10 +12,11 @@ As in collapsed stacks, paths are written whole, so levels beyond MAX_DEPTH are 
 from __future__ import annotations
 
 import gzip
+import io
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
-from seismo.formats.base import MAX_DEPTH, UNITS, ByteSink, Format, buffered, number, unzip, whole
+from seismo.formats.base import MAX_DEPTH, UNITS, Format, number, unzip, whole
 from seismo.formats.call_path_builder import ROOT, Paths
 from seismo.formats.call_trees import DEEPER, CallTrees, bounded_paths, frames, pids, program
 from seismo.formats.function_names import SYNTHETIC, Frame, clipped, escape, name, parse, unescape
@@ -41,17 +42,18 @@ TYPES |= {(_WAITING, "nanoseconds"): "wait_ns"}
 _COLUMNS = {type_: column for (type_, _), column in TYPES.items()}
 
 
-def _write(recording: Recording, file: ByteSink) -> None:
-    packed = gzip.GzipFile("", "wb", 6, file, 0)  # type: ignore[call-overload]  # it only uses write()
-    with packed, buffered(packed) as out:
-        _write_profile(recording, out)
+def _write(recording: Recording, out: BinaryIO) -> None:
+    with gzip.GzipFile("", "wb", 6, out, 0) as packed, io.BufferedWriter(packed, 1 << 18) as buffer:
+        _write_profile(recording, buffer)
 
 
-def _write_profile(recording: Recording, out: ByteSink) -> None:
+def _write_profile(recording: Recording, out: BinaryIO) -> None:
     strings = Texts()
     forest = CallTrees(recording)
-    for type_, unit in TYPES:
-        out.write(bytes_field(_SAMPLE_TYPE, number_field(1, strings.add(type_)) + number_field(2, strings.add(unit))))
+    out.writelines(
+        bytes_field(_SAMPLE_TYPE, number_field(1, strings.add(type_)) + number_field(2, strings.add(unit)))
+        for type_, unit in TYPES
+    )
     labels = _thread_labels(recording, strings)
     at_least = _label(strings, "lower_bound", number_=1)
     known = [*frames(recording), DEEPER]
@@ -68,8 +70,7 @@ def _write_profile(recording: Recording, out: ByteSink) -> None:
         out.write(bytes_field(_LOCATION, number_field(1, id_) + number_field(2, 1) + bytes_field(4, place)))
         out.write(_function(id_, frame, strings))
     comments = [strings.add(text) for text in _comments(recording)]
-    for text in strings.index:
-        out.write(bytes_field(_STRING, text.encode()))
+    out.writelines(bytes_field(_STRING, text.encode()) for text in strings.index)
     begin, end = span(recording)
     out.write(number_field(_TIME_NANOS, begin) + number_field(_DURATION_NANOS, end - begin))
     out.write(packed_field(_COMMENT, comments) + number_field(_DEFAULT_TYPE, strings.index["time"]))

@@ -17,9 +17,9 @@ from __future__ import annotations
 import marshal
 import re
 import struct
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, BinaryIO, TypeAlias
 
-from seismo.formats.base import MAX_NODES, ByteSink, Format, whole
+from seismo.formats.base import MAX_NODES, Format, whole
 from seismo.formats.call_graph import REBUILT, CallGraphs, Cost, Graph, into_tree
 from seismo.formats.call_trees import CallTrees, frames
 from seismo.formats.function_names import PYTHON, SYNTHETIC, C, Frame, escape, unescape
@@ -33,7 +33,7 @@ _METHOD = re.compile(r"(?s)<method '(.*)' of '(?:(.*)\.)?([^.]*)' objects>\Z")
 _MARSHAL_VERSION = 4  # supported from Python 3.4 on
 
 
-def _write(recording: Recording, file: ByteSink) -> None:
+def _write(recording: Recording, out: BinaryIO) -> None:
     forest = CallTrees(recording)
     places: dict[Place, int] = {}
     keys = [places.setdefault(_place(frame), len(places)) for frame in frames(recording)]
@@ -48,7 +48,7 @@ def _write(recording: Recording, file: ByteSink) -> None:
         named[key]: (cost.primitive, cost.calls, cost.own / 1e9, cost.total / 1e9, callers.get(key, {}))
         for key, cost in graph.functions.items()
     }
-    file.write(marshal.dumps(stats, _MARSHAL_VERSION))
+    out.write(marshal.dumps(stats, _MARSHAL_VERSION))
 
 
 def _place(frame: Frame) -> Place:

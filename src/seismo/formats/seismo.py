@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from seismo.formats.base import ByteSink, Format
+from typing import BinaryIO
+
+from seismo.formats.base import Format
 from seismo.model import Recording, read
 
 
-def _write(recording: Recording, file: ByteSink) -> None:
-    file.write(recording.to_bytes())
+def _write(recording: Recording, out: BinaryIO) -> None:
+    out.write(recording.to_bytes())
 
 
 def _read(data: bytes) -> Recording:

@@ -18,7 +18,7 @@ import math
 from typing import TYPE_CHECKING, TextIO
 
 from seismo.formats.allocation_stacks import stacks
-from seismo.formats.base import MAX_VALUE, UNITS, ByteSink, Format, checked, number, separated, text_sink
+from seismo.formats.base import MAX_VALUE, UNITS, Format, checked, number, separated
 from seismo.formats.call_path_builder import ROOT, Paths
 from seismo.formats.call_trees import CallTrees, frames, program, thread_names
 from seismo.formats.function_names import Frame, json_text, name, parse
@@ -36,7 +36,7 @@ MOST = 300_000
 """The most calls of a trace that are written, which speedscope can still draw."""
 
 
-def _write(recording: Recording, file: ByteSink) -> None:
+def _write(recording: Recording, out: TextIO) -> None:
     profiles: list[tuple[str, int, Iterable[tuple[int, int]]]]
     functions: Sequence[int]
     if recording.calls:
@@ -56,15 +56,14 @@ def _write(recording: Recording, file: ByteSink) -> None:
         threads = forest.busy_threads()
         sizes = [durations[thread] for thread in threads]
         profiles = [(names[thread], durations[thread], _profile_steps(forest, thread)) for thread in threads]
-    with text_sink(file) as out:
-        _begin(out, recording, max(range(len(sizes)), key=sizes.__getitem__, default=0), frames(recording))
-        # The viewer needs at least one profile.
-        for place, (title, duration, events) in enumerate(profiles or [("nothing was recorded", 0, ())]):
-            out.write(f'{"," if place else ""}\n{{"type":"evented","name":{json_text(title)},"unit":"nanoseconds",')
-            out.write(f'"startValue":0,"endValue":{duration},"events":[')
-            out.writelines(separated(_events(events, functions), ","))
-            out.write("]}")
-        out.write("]}\n")
+    _begin(out, recording, max(range(len(sizes)), key=sizes.__getitem__, default=0), frames(recording))
+    # The viewer needs at least one profile.
+    for place, (title, duration, events) in enumerate(profiles or [("nothing was recorded", 0, ())]):
+        out.write(f'{"," if place else ""}\n{{"type":"evented","name":{json_text(title)},"unit":"nanoseconds",')
+        out.write(f'"startValue":0,"endValue":{duration},"events":[')
+        out.writelines(separated(_events(events, functions), ","))
+        out.write("]}")
+    out.write("]}\n")
 
 
 def _events(steps: Iterable[tuple[int, int]], functions: Sequence[int]) -> Iterator[str]:
@@ -85,21 +84,20 @@ def _profile_steps(forest: CallTrees, thread: int) -> Iterator[tuple[int, int]]:
 _TITLES = {"births": "objects born", "bytes": "bytes of objects born", "survivors": "objects alive at the end"}
 
 
-def _write_objects(recording: Recording, file: ByteSink, weight: str) -> None:
+def _write_objects(recording: Recording, out: TextIO, weight: str) -> None:
     found = stacks(recording, weight)
     numbers: dict[Frame, int] = {}
     for stack in found:
         for frame in stack:
             numbers.setdefault(frame, len(numbers))
     unit = "bytes" if weight == "bytes" else "none"
-    with text_sink(file) as out:
-        _begin(out, recording, 0, list(numbers))
-        out.write(f'\n{{"type":"sampled","name":{json_text(_TITLES[weight])},"unit":"{unit}",')
-        out.write(f'"startValue":0,"endValue":{sum(found.values())},"samples":[')
-        out.writelines(separated((f"\n[{','.join(str(numbers[frame]) for frame in stack)}]" for stack in found), ","))
-        out.write('],\n"weights":[')
-        out.writelines(separated(map(str, found.values()), ","))
-        out.write("]}]}\n")
+    _begin(out, recording, 0, list(numbers))
+    out.write(f'\n{{"type":"sampled","name":{json_text(_TITLES[weight])},"unit":"{unit}",')
+    out.write(f'"startValue":0,"endValue":{sum(found.values())},"samples":[')
+    out.writelines(separated((f"\n[{','.join(str(numbers[frame]) for frame in stack)}]" for stack in found), ","))
+    out.write('],\n"weights":[')
+    out.writelines(separated(map(str, found.values()), ","))
+    out.write("]}]}\n")
 
 
 def _begin(out: TextIO, recording: Recording, active: int, shown: Sequence[Frame]) -> None:
@@ -208,6 +206,6 @@ FORMAT = Format(
     kept="threads, functions, paths and own times",
     of=(CALLS, OBJECTS),
     most_calls=MOST,
-    weighed={OBJECTS: _write_objects},
+    weighed=_write_objects,
     mark=b'"exporter":"seismo"',
 )
