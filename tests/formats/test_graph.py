@@ -1,11 +1,13 @@
 """Call graphs from trees and trees from call graphs."""
 
+import itertools
+
 import format_samples as samples
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from seismo.formats.call_graph import SPREAD, CallGraphs, Cost, Graph, into_tree
+from seismo.formats.call_graph import SPREAD, Cost, Graph, call_graph, into_tree
 from seismo.formats.call_trees import CallTrees
 from seismo.formats.function_names import Frame
 from seismo.model import Builder
@@ -16,7 +18,7 @@ from seismo.model import Builder
 def test_a_graph_has_the_models_sums(recording):
     """Two ways to the same numbers: here by a walk, in the native core by columns."""
     forest = CallTrees(recording)
-    graph = CallGraphs(forest, range(len(recording.functions))).of(range(forest.threads))
+    graph = call_graph(forest, range(len(recording.functions)), range(forest.threads))
     seen = {row.function for row in recording.tree}
     assert set(graph.functions) == seen
     for row in recording.functions:
@@ -43,6 +45,7 @@ def build(graph):
 )
 def test_any_graph_becomes_a_tree_that_keeps_calls_and_own_times(functions, edges):
     """Also graphs that contradict themselves, as damaged files have them."""
+    functions = dict.fromkeys(itertools.chain(*edges), (0, 0, 0)) | functions
     graph = Graph(
         {key: Cost(calls, calls, own, own + below) for key, (calls, own, below) in functions.items()},
         {key: Cost(calls, calls, own, own + below) for key, (calls, own, below) in edges.items()},

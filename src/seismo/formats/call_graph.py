@@ -22,7 +22,6 @@ caller, those with the largest share (fewer for huge graphs), and the tree has a
 
 from __future__ import annotations
 
-from array import array
 from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import TYPE_CHECKING
@@ -84,65 +83,44 @@ class Graph:
         return found
 
 
-class CallGraphs:
-    """A factory of graphs of some threads each. Data of the forest's size is shared by all of them."""
-
-    def __init__(self, forest: CallTrees, keys: Sequence[int]) -> None:
-        """Prepare the forest. keys: the number of each row of functions; rows with equal numbers are merged."""
-        self._forest = forest
-        self._keys = keys
-        self._nested = _nested_calls(forest)
-
-    def of(self, threads: Iterable[int]) -> Graph:
-        """Return the call graph of these threads (rows)."""
-        forest, keys, nested = self._forest, self._keys, self._nested
-        parent, function = forest.parent, forest.function
-        tree = forest.recording.tree
-        calls, resumes, own, total = tree["calls"], tree["resumes"], tree["own_ns"], tree["total_ns"]
-        wait, total_wait = tree["wait_ns"], tree["total_wait_ns"]
-        functions: dict[int, Cost] = {}
-        edges: dict[tuple[int, int], Cost] = {}
-        path: list[tuple[Cost, Cost]] = []  # of the open nodes: their functions and edges
-        for thread in threads:
-            for step in forest.walk(thread):
-                if step < 0:
-                    for cost in path.pop():
-                        cost.open -= 1
-                    continue
-                callee, above = keys[function[step]], parent[step]
-                pair = (keys[function[above]] if above >= 0 else ROOT, callee)
-                of_function = functions.get(callee) or functions.setdefault(callee, Cost())
-                of_edge = edges.get(pair) or edges.setdefault(pair, Cost())
-                path.append((of_function, of_edge))
-                for cost in path[-1]:
-                    cost.calls += calls[step]
-                    cost.resumes += resumes[step]
-                    cost.own += own[step]
-                    cost.wait += wait[step]
-                    if not cost.open:
-                        cost.primitive += calls[step]
-                        cost.total += total[step]
-                        cost.total_wait += total_wait[step]
-                        cost.nested_calls += nested[step]
-                    cost.open += 1
-        return Graph({key: functions[key] for key in sorted(functions)}, edges)
-
-
-def _nested_calls(forest: CallTrees) -> array[int]:
-    """Return the calls of each node and of all nodes below it."""
-    nested = array("q", forest.recording.tree["calls"])
-    parent = forest.parent
-    for row in range(forest.count - 1, -1, -1):  # parents come first, so all children of a row are complete
-        above = parent[row]
-        if above >= 0:
-            nested[above] += nested[row]
-    return nested
+def call_graph(forest: CallTrees, keys: Sequence[int], threads: Iterable[int]) -> Graph:
+    """Return the call graph of some threads (rows). keys: the number of each function; equal ones are merged."""
+    parent, function, nested = forest.parent, forest.function, forest.nested_calls
+    tree = forest.recording.tree
+    calls, resumes, own, total = tree["calls"], tree["resumes"], tree["own_ns"], tree["total_ns"]
+    wait, total_wait = tree["wait_ns"], tree["total_wait_ns"]
+    functions: dict[int, Cost] = {}
+    edges: dict[tuple[int, int], Cost] = {}
+    path: list[tuple[Cost, Cost]] = []  # of the open nodes: their functions and edges
+    for thread in threads:
+        for step in forest.walk(thread):
+            if step < 0:
+                for cost in path.pop():
+                    cost.open -= 1
+                continue
+            callee, above = keys[function[step]], parent[step]
+            pair = (keys[function[above]] if above >= 0 else ROOT, callee)
+            of_function = functions.get(callee) or functions.setdefault(callee, Cost())
+            of_edge = edges.get(pair) or edges.setdefault(pair, Cost())
+            path.append((of_function, of_edge))
+            for cost in path[-1]:
+                cost.calls += calls[step]
+                cost.resumes += resumes[step]
+                cost.own += own[step]
+                cost.wait += wait[step]
+                if not cost.open:
+                    cost.primitive += calls[step]
+                    cost.total += total[step]
+                    cost.total_wait += total_wait[step]
+                    cost.nested_calls += nested[step]
+                cost.open += 1
+    return Graph({key: functions[key] for key in sorted(functions)}, edges)
 
 
 def into_tree(graph: Graph, functions: Sequence[Frame], builder: Builder, thread: int) -> None:
     """Build one thread's tree from a graph whose calls and times are whole numbers; see the module's docstring.
 
-    functions: the function of each number of the graph. Edges to functions without a cost are ignored.
+    functions: the function of each number of the graph. Each function of an edge has a cost.
     """
     _make_consistent(graph)
     order, closing = _order(graph)
@@ -240,11 +218,6 @@ def _make_consistent(graph: Graph) -> None:
 
     If the edges have more than the function (other tools round, or miss calls), the largest edges are reduced.
     """
-    graph.edges = {
-        (caller, callee): cost
-        for (caller, callee), cost in graph.edges.items()
-        if callee in graph.functions and caller in graph.functions
-    }
     for key, callers in graph.incoming().items():
         cost, edges = graph.functions[key], [edge for _, edge in callers]
         calls = _cut([edge.calls for edge in edges], cost.calls)

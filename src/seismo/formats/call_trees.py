@@ -8,6 +8,7 @@ and walk() follows them. Nothing here is recursive, because a tree may be as dee
 from __future__ import annotations
 
 from array import array
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from seismo import progress
@@ -74,6 +75,15 @@ class CallTrees:
                     row = after[row]
                     break
                 row = parent[row]
+
+    @cached_property
+    def nested_calls(self) -> array[int]:
+        """Return the calls of each node and of all nodes below it."""
+        nested = array("q", self.recording.tree["calls"])
+        for row in range(self.count - 1, -1, -1):  # parents come first, so all children of a row are complete
+            if (above := self.parent[row]) >= 0:
+                nested[above] += nested[row]
+        return nested
 
     def busy_threads(self) -> list[int]:
         """Return the rows of the threads that have nodes."""

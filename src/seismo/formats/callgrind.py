@@ -28,27 +28,13 @@ import re
 from typing import NamedTuple, TextIO
 
 from seismo.formats.base import MAX_VALUE, Format, number
-from seismo.formats.call_graph import REBUILT, CallGraphs, Cost, Graph, complete, into_tree
+from seismo.formats.call_graph import REBUILT, Cost, Graph, call_graph, complete, into_tree
 from seismo.formats.call_trees import CallTrees, frames, pids, program
 from seismo.formats.function_names import distinct_names, escape, parse, unescape
 from seismo.model import Builder, Recording
 
 _TIME, _CALLS, _WAIT = "ns_time", "calls", "ns_waiting"
 _NO_CALLS = "# no call: resumed, or running since the start"
-
-
-class _Names:
-    """A name compressor: text becomes `(id) text` at its first use and `(id)` afterwards."""
-
-    def __init__(self) -> None:
-        self._ids: dict[str, int] = {}
-
-    def __call__(self, text: str) -> str:
-        id_ = self._ids.get(text)
-        if id_ is not None:
-            return f"({id_})"
-        self._ids[text] = len(self._ids) + 1
-        return f"({len(self._ids)}) {text}"
 
 
 class _Writer:
@@ -58,10 +44,9 @@ class _Writer:
         self._out = out
         self._forest = CallTrees(recording)
         self._frames = frames(recording)
-        self._graphs = CallGraphs(self._forest, range(len(self._frames)))
         self._words = distinct_names(self._frames)
-        self._files = _Names()
-        self._functions = _Names()
+        self._files: dict[str, int] = {}
+        self._functions: dict[str, int] = {}
         self._events = [_TIME, _CALLS, *([_WAIT] if any(recording.functions["wait_ns"]) else [])]
         self._sums = Cost()
 
@@ -79,7 +64,7 @@ class _Writer:
         self._out.write(f"totals: {self._costs(self._sums.own, self._sums.calls, self._sums.wait)}\n")
 
     def _part(self, thread: int) -> None:
-        graph = self._graphs.of([thread])
+        graph = call_graph(self._forest, range(len(self._frames)), [thread])
         calls: dict[int, list[tuple[int, Cost]]] = {}
         for (caller, callee), cost in graph.edges.items():
             calls.setdefault(caller, []).append((callee, cost))
@@ -90,10 +75,10 @@ class _Writer:
             self._sums.calls += cost.calls
             self._sums.wait += number(cost.wait)
             line = max(self._frames[key].line, 0)
-            write(f"fl={self._file(key)}\nfn={self._functions(self._words[key])}\n")
+            write(f"fl={self._file(key)}\nfn={self._function(key)}\n")
             write(f"{line} {self._costs(cost.own, cost.calls, cost.wait)}\n")
             for callee, edge in calls.get(key, ()):
-                write(f"cfi={self._file(callee)}\ncfn={self._functions(self._words[callee])}\n")
+                write(f"cfi={self._file(callee)}\ncfn={self._function(callee)}\n")
                 if not edge.calls:
                     write(f"{_NO_CALLS}\n")
                 write(f"calls={edge.calls or max(edge.resumes, 1)} {max(self._frames[callee].line, 0)}\n")
@@ -106,16 +91,24 @@ class _Writer:
         return " ".join(map(str, (number(time), calls, number(wait))[: len(self._events)]))
 
     def _file(self, key: int) -> str:
-        return self._files(escape(self._frames[key].file) or "~")
+        return _compressed(escape(self._frames[key].file) or "~", self._files)
+
+    def _function(self, key: int) -> str:
+        return _compressed(self._words[key], self._functions)
+
+
+def _compressed(text: str, ids: dict[str, int]) -> str:
+    """Return `(id) text` at the first use of a text, and `(id)` afterwards."""
+    if text in ids:
+        return f"({ids[text]})"
+    ids[text] = len(ids) + 1
+    return f"({ids[text]}) {text}"
 
 
 def _write(recording: Recording, out: TextIO) -> None:
     out.write(f"# callgrind format\nversion: 1\ncreator: seismo\ncmd: {escape(program(recording))}\n")
-    losses = recording.losses
-    out.writelines(
-        f"# lost: {escape(kind)} {count} {escape(detail)}\n"
-        for kind, count, detail in zip(losses["kind"], losses["count"], losses["detail"], strict=True)
-    )
+    lost = ((escape(row.kind), row.count, escape(row.detail)) for row in recording.losses)
+    out.writelines("# lost: {} {} {}\n".format(*row) for row in lost)
     _Writer(recording, out).write(recording)
 
 
@@ -150,7 +143,6 @@ class _Reader:
         self._title = ""
         self._call: tuple[int, int] | None = None  # calls and target line of a calls= before its cost line
         self._no_calls = False  # _NO_CALLS came after the last calls=
-        self.program = ""
 
     def line(self, text: str) -> None:
         """Parse the next line. Raise ValueError if it is invalid."""
@@ -189,8 +181,6 @@ class _Reader:
             self._fresh = True
         elif key == "desc" and value.startswith("Thread: "):
             self._title = unescape(value[8:])
-        elif key == "cmd":
-            self.program = unescape(value)
 
     def _position(self, key: str, id_: str | None, text: str) -> None:
         is_function = key.endswith("fn")

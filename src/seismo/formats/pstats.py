@@ -20,7 +20,7 @@ import struct
 from typing import TYPE_CHECKING, BinaryIO, TypeAlias
 
 from seismo.formats.base import MAX_NODES, Format, whole
-from seismo.formats.call_graph import REBUILT, CallGraphs, Cost, Graph, into_tree
+from seismo.formats.call_graph import REBUILT, Cost, Graph, call_graph, into_tree
 from seismo.formats.call_trees import CallTrees, frames
 from seismo.formats.function_names import PYTHON, SYNTHETIC, C, Frame, escape, unescape
 from seismo.model import Builder, Recording
@@ -37,7 +37,7 @@ def _write(recording: Recording, out: BinaryIO) -> None:
     forest = CallTrees(recording)
     places: dict[Place, int] = {}
     keys = [places.setdefault(_place(frame), len(places)) for frame in frames(recording)]
-    graph = CallGraphs(forest, keys).of(forest.busy_threads())
+    graph = call_graph(forest, keys, forest.busy_threads())
     named = list(places)
     callers: dict[int, dict[Place, tuple[int, int, float, float]]] = {}
     for (caller, callee), cost in graph.edges.items():
