@@ -12,8 +12,6 @@ import pytest
 from hypothesis import given, settings
 
 from seismo import formats
-from seismo.formats import call_graph
-from seismo.model import Builder
 
 FORMAT = formats.by_name("callgrind")
 
@@ -201,18 +199,3 @@ def test_a_file_of_valgrind_is_read():
 )
 def test_what_is_no_callgrind_file_is_refused_with_the_reason(tmp_path, text, reason):
     samples.refused(tmp_path / "x.callgrind", text, reason)
-
-
-def test_what_is_as_large_as_the_recording_is_made_once_for_all_threads(tmp_path, monkeypatch):
-    """Each thread is a part of its own; a service has ten thousands of them."""
-    b = Builder()
-    process = b.process(pid=1)
-    function = b.function("app", "handle", "app.py", 1)
-    for number in range(50):
-        b.node(-1, b.thread(process, name=f"Thread-{number}"), function, calls=1, own_ns=10)
-    passes = []
-    whole = call_graph._nested_calls
-    monkeypatch.setattr(call_graph, "_nested_calls", lambda forest: passes.append(forest) or whole(forest))
-    formats.write(b.build({}), str(tmp_path / "threads.callgrind"), "callgrind")
-    assert (tmp_path / "threads.callgrind").read_text().count("desc: Thread:") == 50
-    assert len(passes) == 1
