@@ -28,7 +28,7 @@ from seismo import progress
 from seismo.coverage import parsed_source
 from seismo.coverage import read_source as text
 from seismo.coverage.coverage_report import Arc, CoverageReport, FileCoverage, Problem
-from seismo.coverage.executed_lines import ExecutedFiles, ExecutedLines
+from seismo.coverage.executed_lines import ExecutedFiles, ExecutedLines, has_arcs
 from seismo.coverage.file_patterns import Files, below, python_files
 from seismo.coverage.percentages import runs
 from seismo.coverage.read_source import SourceError
@@ -50,14 +50,13 @@ def analyze(recording: Recording, settings: Settings) -> CoverageReport:
     Files that cannot be read, parsed or trusted are among the report's problems. Raise UsageError if a pattern or
     regular expression of the settings is invalid.
     """
-    branch, counts = _has(recording, "branch"), _has(recording, "counts")
-    branch = branch or len(recording._raw["arcs"]["id"]) > 0
+    branch, counts = has_arcs(recording), any(part.get("counts") is True for part in recording.parts)
     folder = str(recording.meta.get("folder") or settings.folder)
     recorded = ExecutedFiles(recording, folder, settings.report_contexts)
     problems: list[Problem] = []
     chosen = _chosen(recorded.files, settings, problems)
     files = []
-    has_contexts = len(recording._raw["contexts"]["id"]) > 0
+    has_contexts = len(recording.contexts) > 0
     foreign = bool(recording.meta.get("source_format"))
     for path in progress.over("analyzing sources", sorted(chosen), len(chosen)):
         if not foreign and _is_template(path, chosen[path]):
@@ -78,11 +77,6 @@ def analyze(recording: Recording, settings: Settings) -> CoverageReport:
     for name in sorted(recorded.generated):
         problems.append(Problem(name, "the code was generated while the program ran: it has no source file", True))
     return CoverageReport(files, problems, branch, counts, has_contexts, settings.precision)
-
-
-def _has(recording: Recording, what: str) -> bool:
-    """Return True if the recording, or any recording that was merged into it, was made with `what`."""
-    return any(part.get(what) is True for part in recording.parts)
 
 
 def _chosen(files: dict[str, ExecutedLines], settings: Settings, problems: list[Problem]) -> dict[str, ExecutedLines]:

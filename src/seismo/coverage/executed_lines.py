@@ -119,6 +119,11 @@ class ExecutedFiles:
         return found
 
 
+def has_arcs(recording: Recording) -> bool:
+    """Return True if the recording, or one that was merged into it, has branches or arcs."""
+    return any(part.get("branch") is True for part in recording.parts) or bool(len(recording.arcs))
+
+
 def _count(
     place: _P, hits: int, names: set[str] | None, own: set[_P], sums: dict[_P, int], contexts: dict[_P, set[str]]
 ) -> None:

@@ -87,10 +87,10 @@ class Format:
     name: str
     description: str
     suffixes: tuple[str, ...]
-    binary: bool
     writer: Callable[..., None]
-    reader: Callable[[bytes], Recording] | None
     lost: str
+    reader: Callable[[bytes], Recording] | None = None
+    binary: bool = False
     kept: str = ""
     prefixes: tuple[str, ...] = ()
     of: tuple[str, ...] = (CALLS,)

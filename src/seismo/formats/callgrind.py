@@ -291,7 +291,6 @@ FORMAT = Format(
     description="valgrind's profile: KCachegrind, QCachegrind, gprof2dot",
     suffixes=(".callgrind", ".cachegrind"),
     prefixes=("callgrind.out",),
-    binary=False,
     counts=True,
     writer=_write,
     reader=_read,

@@ -100,9 +100,7 @@ FORMAT = Format(
     name="chrome",
     description="Chrome's trace events in JSON, of a trace: for Perfetto's page, about:tracing, vizviewer",
     suffixes=(".chrome.json", ".trace.json", ".chrome.json.gz", ".trace.json.gz", ".json.gz"),
-    binary=False,
     writer=_write,
-    reader=None,
     lost="calls beyond a million; the call tree's counts and times, losses; how far the "
     "clocks of several systems may be apart; a pid that two of them use is replaced for one of them",
     of_traces=True,

@@ -21,7 +21,8 @@ from typing import TYPE_CHECKING, TextIO
 
 from seismo.coverage.percentages import Percentages
 from seismo.formats.base import MAX_LINE, MAX_VALUE, Format
-from seismo.formats.coverage_base import CoverageBuilder, count_in, field_path, field_text, report_of, tool_version
+from seismo.formats.coverage_base import CoverageBuilder, count_in, field_text, report_of, tool_version
+from seismo.formats.function_names import unescape
 from seismo.recording_kinds import COVERAGE
 
 if TYPE_CHECKING:
@@ -141,7 +142,7 @@ class _Reader:
             path = attributes.get("filename")
             if not path:
                 raise ValueError("a class has no filename")
-            self._file = self.covered.file(self._placed(field_path(path)))
+            self._file = self.covered.file(self._placed(unescape(path)))
         elif name == "line" and self._file is not None and "methods" not in self._within:
             self._take_line(self._file, attributes)
         elif name == "condition" and self._file is not None and self._line:
@@ -151,7 +152,7 @@ class _Reader:
         """End an element."""
         self._within.pop()
         if name == "source" and self._text is not None:
-            self._sources.append(field_path("".join(self._text).strip()))
+            self._sources.append(unescape("".join(self._text).strip()))
             self._text = None
         elif name == "class":
             self._file = None
@@ -224,7 +225,6 @@ FORMAT = Format(
     name="cobertura",
     description="Cobertura's XML (coverage-04.dtd), for CI servers and code review",
     suffixes=(".cobertura.xml", ".coverage.xml"),
-    binary=False,
     writer=_write,
     reader=_read,
     lost="contexts, functions, excluded lines, losses",

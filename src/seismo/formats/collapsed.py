@@ -150,7 +150,6 @@ def _format(name: str, description: str, lost: str, weight: str = _TIME, places:
         name=name,
         description=f"collapsed stacks, {description}",
         suffixes=more.pop("suffixes", ()),
-        binary=False,
         writer=partial(_write, weight=weight, places=places),
         reader=partial(_read, source=name, weight=weight),
         lost=f"{lost}, {_LOST}" if places else f"{lost}, {_NO_PLACES} {_LOST}",

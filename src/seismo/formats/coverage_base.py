@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from seismo.coverage.executed_lines import ExecutedFiles, ExecutedLines
 from seismo.errors import FormatError
-from seismo.formats import function_names
 from seismo.formats.base import MAX_LINE, MAX_NODES, MAX_VALUE
+from seismo.formats.function_names import escape
 from seismo.model import Builder, Recording
 from seismo.model.enums import RAN_ONLY
 from seismo.recording_kinds import COVERAGE
@@ -29,11 +29,6 @@ Arc = tuple[int, int]
 _Place = TypeVar("_Place", tuple[int, int], tuple[int, int, int])
 
 _NOT_XML = re.compile("[\ufffe\uffff]")
-
-
-def has_arcs(recording: Recording) -> bool:
-    """Return True if the recording, or one that was merged into it, has branches or arcs."""
-    return any(part.get("branch") is True for part in recording.parts) or bool(len(recording.arcs))
 
 
 def executed_files(recording: Recording) -> dict[str, ExecutedLines]:
@@ -141,14 +136,9 @@ def count_in(field: str, most: int, what: str = "") -> int:
 
 
 def field_text(path: str) -> str:
-    """Return a path that cannot end a line or a field, with such characters escaped as in URLs. Semicolons are kept."""
-    parts = (function_names.escape(part) for part in path.split(";"))
+    """Return a path that cannot end a line or a field, escaped as for unescape() except for semicolons."""
+    parts = (escape(part) for part in path.split(";"))
     return _NOT_XML.sub(lambda found: "%EF%BF%BE" if found[0] == "\ufffe" else "%EF%BF%BF", ";".join(parts))
-
-
-def field_path(field: str) -> str:
-    """Return the path that was given to field_text()."""
-    return function_names.unescape(field)
 
 
 def tool_version() -> str:

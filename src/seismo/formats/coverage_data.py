@@ -20,9 +20,10 @@ import tempfile
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from seismo.coverage.executed_lines import has_arcs
 from seismo.errors import FormatError, SeismoError, install_command
 from seismo.formats.base import MAX_LINE, MAX_NODES, Format, checked
-from seismo.formats.coverage_base import Arc, CoverageBuilder, executed_files, has_arcs, report_of
+from seismo.formats.coverage_base import Arc, CoverageBuilder, executed_files, report_of
 from seismo.model.columns import bits_of
 from seismo.recording_kinds import COVERAGE
 

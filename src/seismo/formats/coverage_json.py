@@ -159,7 +159,6 @@ FORMAT = Format(
     name="coverage-json",
     description="the JSON report of coverage.py (format 3), for scripts and services",
     suffixes=(".coverage.json",),
-    binary=False,
     writer=_write,
     reader=_read,
     lost="hit counts, conditions, losses",

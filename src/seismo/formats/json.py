@@ -97,7 +97,6 @@ FORMAT = Format(
     name="json",
     description="all of the model as JSON, for scripts; docs/json-schema.json",
     suffixes=(".json",),
-    binary=False,
     counts=True,
     writer=_write,
     reader=_read,

@@ -22,10 +22,10 @@ from seismo.formats.coverage_base import (
     CoverageBuilder,
     count_in,
     executed_files,
-    field_path,
     field_text,
     report_of,
 )
+from seismo.formats.function_names import unescape
 from seismo.recording_kinds import COVERAGE
 
 if TYPE_CHECKING:
@@ -115,12 +115,12 @@ class _Reader:
     def take(self, kind: str, value: str) -> None:
         """Add a record. Raise ValueError if it is invalid. Other kinds of records are ignored."""
         if kind == "TN":
-            self._contexts = (field_path(value),) if value else ()
+            self._contexts = (unescape(value),) if value else ()
         elif kind == "end_of_record":
             self._end()
         elif kind == "SF":
             self._end()
-            self._path = field_path(value)
+            self._path = unescape(value)
             self.file = self.covered.file(self._path)
         elif kind in ("DA", "BRDA"):
             if self.file is None:
@@ -143,7 +143,7 @@ class _Reader:
         line = count_in(line_text, MAX_LINE)
         self.branches += 1
         ran = taken != "-" and count_in(taken, MAX_VALUE) > 0
-        name = field_path(name)
+        name = unescape(name)
         jump = _JUMP.match(name)
         if not (jump or _EXIT.match(name)):
             self.unknown += 1
@@ -211,7 +211,6 @@ FORMAT = Format(
     name="lcov",
     description="the tracefile of LCOV, for genhtml, editors and code review",
     suffixes=(".lcov", ".info"),
-    binary=False,
     writer=_write,
     reader=_read,
     lost="contexts, excluded lines, conditions, losses",

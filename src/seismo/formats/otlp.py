@@ -146,6 +146,5 @@ FORMAT = Format(
     counts=True,
     labels=True,
     writer=_write,
-    reader=None,
     lost=f"errors, kinds of functions, losses, the order of frames beyond {MAX_DEPTH} levels",
 )

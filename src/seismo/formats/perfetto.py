@@ -40,19 +40,8 @@ def _at(ns: int) -> bytes:
     """Return a packet's time as a varint padded to a fixed length, which is faster than the loop of varint()."""
     if ns >> 49:
         return _TIME + varint(ns)
-    last = ns >> 42
-    return bytes(
-        (
-            64,
-            ns & 127 | 128,
-            ns >> 7 & 127 | 128,
-            ns >> 14 & 127 | 128,
-            ns >> 21 & 127 | 128,
-            ns >> 28 & 127 | 128,
-            ns >> 35 & 127 | 128,
-            last,
-        )
-    )
+    low = ns & 127 | 128, ns >> 7 & 127 | 128, ns >> 14 & 127 | 128
+    return bytes((64, *low, ns >> 21 & 127 | 128, ns >> 28 & 127 | 128, ns >> 35 & 127 | 128, ns >> 42))
 
 
 def _text(field: int, text: str) -> bytes:
@@ -188,7 +177,6 @@ FORMAT = Format(
     suffixes=(".pftrace", ".perfetto-trace", ".perfetto"),
     binary=True,
     writer=_write,
-    reader=None,
     lost="calls beyond four million; the call tree's counts and times, losses; how far "
     "the clocks of several systems may be apart; a pid that two of them use is replaced for one of them",
     of_traces=True,

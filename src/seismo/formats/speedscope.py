@@ -199,7 +199,6 @@ FORMAT = Format(
     name="speedscope",
     description="speedscope.app, one profile a thread, own times in ns",
     suffixes=(".speedscope.json", ".speedscope"),
-    binary=False,
     writer=_write,
     reader=_read,
     lost="calls, resumes, exceptions, awaits, errors, lower bounds, losses, ids of processes and threads",

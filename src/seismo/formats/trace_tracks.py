@@ -7,7 +7,7 @@ trace. `cut_ns` estimates the end from the sizes of the journal's blocks, as a c
 from __future__ import annotations
 
 import json
-from itertools import chain
+from itertools import chain, groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from seismo import progress
@@ -98,27 +98,25 @@ def trace_tracks(recording: Recording, most: int) -> TraceTracks:
     names, numbers, processes = thread_names(recording), pids(recording), process_names(recording)
     of = recording.threads["process"]
     natives = recording.threads.numbers("native_id").tolist()
-    threads, streams = window.calls.numbers("thread").tolist(), window.calls.numbers("stream").tolist()
-    places: list[tuple[int, int, int, int]] = []
-    first = 0
-    for row in range(1, len(threads) + 1):
-        if row == len(threads) or (threads[row], streams[row]) != (threads[first], streams[first]):
-            places.append((threads[first], streams[first], first, row))
-            first = row
-    called = {place[:2] for place in places}
-    others = dict.fromkeys((instant.thread, instant.stream) for instant in window.instants)
-    others |= dict.fromkeys((gap.thread, gap.stream) for gap in window.gaps)
-    places += [(*place, 0, 0) for place in others if place not in called]
+    parts: dict[tuple[int, int], tuple[int, int]] = {}  # the rows of each stream of a thread
+    last = 0
+    streams = zip(*(window.calls.numbers(column).tolist() for column in ("thread", "stream")), strict=True)
+    for place, rows in groupby(streams):
+        first, last = last, last + len(list(rows))
+        parts[place] = first, last
+    events: list[InstantRow | GapRow] = [*window.instants, *window.gaps]
+    for event in events:
+        parts.setdefault((event.thread, event.stream), (0, 0))
     tracks: list[Track] = []
     seen: dict[int, int] = {}
-    for thread, stream, first, last in places:
+    for (thread, stream), (first, last) in parts.items():
         number = seen[thread] = seen.get(thread, 0) + 1
         more = f" ({number})" if number > 1 else ""
         tid = (natives[thread] or thread + 1) if number == 1 else _MANY + len(tracks)
         label = recording.threads["name"][thread] or "thread"
-        place = (processes[of[thread]], numbers[thread], tid)
-        tracks.append(Track(thread, stream, names[thread] + more, label + more, *place, first, last))
-    place_of = {(track.thread, track.stream): place for place, track in enumerate(tracks)}
+        ids = (processes[of[thread]], numbers[thread], tid)
+        tracks.append(Track(thread, stream, names[thread] + more, label + more, *ids, first, last))
+    place_of = {place: number for number, place in enumerate(parts)}
     shown = [
         row._replace(name=f"{row.kind} {row.name}")
         for row in landmarks(recording, window.calls)
