@@ -178,18 +178,16 @@ def test_regions(folder, recorded):
     recorded.code("app.py", [3, 4], [(3, 4)], "C.f", 2)
     file = recorded.report().files[0]
     functions = file.regions_of("function")
-    assert [(one.name, one.start, one.file.executed, one.file.missing) for one in functions] == [
+    assert [(name, start, one.executed, one.missing) for name, (start, one) in functions.items()] == [
         ("C.f", 2, [3, 4], []),
         ("C.f@6", 6, [], [7]),
         ("", 1, [1, 2, 6, 8, 9, 10], []),
     ]
-    assert (functions[0].file.executed_branches, functions[0].file.missing_branches) == ([(3, 4)], [(3, -2)])
-    assert functions[0].file.numbers == Percentages(2, 0, 0, 2, 1, 1, 1)
-    assert [(one.name, one.file.executed) for one in file.regions_of("class")] == [
-        ("C", [3, 4]),
-        ("D", []),
-        ("", [1, 2, 6, 8, 9, 10]),
-    ]
+    method = functions["C.f"][1]
+    assert (method.executed_branches, method.missing_branches) == ([(3, 4)], [(3, -2)])
+    assert method.numbers == Percentages(2, 0, 0, 2, 1, 1, 1)
+    classes = {name: one.executed for name, (_, one) in file.regions_of("class").items()}
+    assert classes == {"C": [3, 4], "D": [], "": [1, 2, 6, 8, 9, 10]}
 
 
 def test_contexts(folder, recorded):
@@ -411,7 +409,7 @@ def test_an_empty_file(folder, recorded):
     recorded.code("app.py", [1])
     file = recorded.report().files[0]
     assert (file.statements, file.numbers.percent_text(), file.branches, file.source_lines) == ([], "100", {}, [])
-    assert file.regions_of("function")[0].start == 1
+    assert file.regions_of("function")[""][0] == 1
 
 
 # ---- numbers ----

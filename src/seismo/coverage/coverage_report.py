@@ -6,7 +6,7 @@ import functools
 import os
 from collections import defaultdict
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from seismo.coverage.arcs import Steps, step_text
 from seismo.coverage.conditions import Decision, decisions_of
@@ -41,14 +41,6 @@ class Region:
     name: str
     start: int
     lines: frozenset[int]
-
-
-class RegionCoverage(NamedTuple):
-    """The coverage of a region, or of all lines outside of regions (name ""), as that of a file with only its lines."""
-
-    name: str
-    start: int
-    file: FileCoverage
 
 
 @dataclass
@@ -158,25 +150,23 @@ class FileCoverage:
             return f"line {start} didn't {step_text(end)}"
         return self.steps.missing((start, end))
 
-    def regions_of(self, kind: str) -> list[RegionCoverage]:
-        """Return the regions of a kind ("function" or "class") by their start, then the lines outside, named "".
+    def regions_of(self, kind: str) -> dict[str, tuple[int, FileCoverage]]:
+        """Return the start and the lines of the regions of a kind by name, then those of the lines outside, named "".
 
-        Names are unique. If several regions have the same name, the first with statements keeps it, and "@" and the
-        first line are appended to the others.
+        If several regions have the same name, the first with statements keeps it, and "@" and the first line are
+        appended to the others. kind: "function" or "class".
         """
         chosen = sorted((region for region in self.regions if region.kind == kind), key=lambda region: region.start)
-        outside = set(range(1, len(self.source_lines) + 1))
-        for region in chosen:
-            outside -= region.lines
+        outside = set(range(1, len(self.source_lines) + 1)).difference(*(region.lines for region in chosen))
         *parts, rest = self._split([*(region.lines for region in chosen), frozenset(outside)])
         with_statements = {region.name for region, part in zip(chosen, parts, strict=True) if part.statements}
-        named: dict[str, RegionCoverage] = {}
+        named: dict[str, tuple[int, FileCoverage]] = {}
         for region, part in zip(chosen, parts, strict=True):
             name = region.name
             if name in named or (name in with_statements and not part.statements):
                 name = f"{name}@{region.start}"
-            named[name] = RegionCoverage(name, region.start, part)
-        return [*named.values(), RegionCoverage("", min(outside, default=1), rest)]
+            named[name] = region.start, part
+        return named | {"": (min(outside, default=1), rest)}
 
     def _split(self, parts: Sequence[frozenset[int]]) -> list[FileCoverage]:
         """Return the file with only the lines of each of some disjoint sets, distributed in one pass."""

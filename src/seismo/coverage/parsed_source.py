@@ -37,7 +37,7 @@ from seismo.coverage.read_source import SourceError
 from seismo.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
 
 def parse(
@@ -191,35 +191,20 @@ class ParsedSource:
         """
         definitions = self._layout.definitions
         names: list[str] = []
-        lines: list[set[int]] = []
-        for kind, name, parent, _, _, body, last in definitions:
+        inner: dict[str, dict[int, int]] = {"function": {}, "class": {}}  # the innermost definition of each line
+        for index, (kind, name, parent, _, _, body, last) in enumerate(definitions):  # outer ones come first
             names.append(f"{names[parent]}.{name}" if parent >= 0 else name)
-            if kind == "class":
-                lines.append(set())
-                continue
-            own = set(range(body, last + 1))
-            lines.append(own)
-            if parent >= 0 and definitions[parent].kind == "class":
-                lines[parent] |= own
-            for around in self._around(parent):
-                if definitions[around].kind == "function":
-                    lines[around] -= own
-                    break
-        # A class gets lines from its nested definitions, so the inner ones are processed first.
-        for index in reversed(range(len(definitions))):
-            if definitions[index].kind == "class":
-                for around in self._around(definitions[index].parent):
-                    if definitions[around].kind == "class":
-                        lines[around] -= lines[index]
+            if kind == "function":
+                inner["function"].update(dict.fromkeys(range(body, last + 1), index))
+                if parent >= 0 and definitions[parent].kind == "class":
+                    inner["class"].update(dict.fromkeys(range(body, last + 1), parent))
+        lines: list[set[int]] = [set() for _ in definitions]
+        for line, index in (*inner["function"].items(), *inner["class"].items()):
+            lines[index].add(line)
         return [
-            Region(definition.kind, names[index], definition.line, frozenset(lines[index]))
-            for index, definition in enumerate(definitions)
+            Region(definition.kind, name, definition.line, frozenset(own))
+            for definition, name, own in zip(definitions, names, lines, strict=True)
         ]
-
-    def _around(self, index: int) -> Iterator[int]:
-        while index >= 0:
-            yield index
-            index = self._layout.definitions[index].parent
 
 
 # Conditional jumps.

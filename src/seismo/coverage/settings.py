@@ -272,15 +272,8 @@ def _from_coverage(folder: str, named: str | None, found: dict[str, Any], notes:
     return ""
 
 
-class _Section:
-    """A section of a file: its name in the file, and its options. toml: True if values are typed."""
-
-    def __init__(self, name: str, options: Mapping[str, Any], toml: bool) -> None:
-        self.name, self.options, self.toml = name, options, toml
-
-
-def _sections(path: str, ours: bool) -> dict[str, _Section] | None:
-    """Return the sections of a file by coverage.py's names, or None if it is missing or has no settings."""
+def _sections(path: str, ours: bool) -> dict[str, dict[str, _Value]] | None:
+    """Return the options of a file by coverage.py's sections, or None if it is missing or has no settings."""
     try:
         with open(path, encoding="utf-8") as file:
             text = file.read()
@@ -299,15 +292,17 @@ def _sections(path: str, ours: bool) -> dict[str, _Section] | None:
         found = {name: (f"tool.coverage.{name}", value) for name, value in (inner or {}).items()}
         if ours:
             found = {**{name: (name, value) for name, value in data.items() if name != "tool"}, **found}
-        return {name: _Section(real, value, True) for name, (real, value) in found.items() if isinstance(value, dict)}
+        return {name: _values(path, real, value) for name, (real, value) in found.items() if isinstance(value, dict)}
     parser = _ini(text, path)
     sections = {}
     for real in parser.sections():
-        if real.startswith("coverage:"):
-            sections[real.removeprefix("coverage:")] = _Section(real, dict(parser.items(real)), False)
-        elif ours and real not in sections:
-            sections[real] = _Section(real, dict(parser.items(real)), False)
+        if real.startswith("coverage:") or (ours and real not in sections):
+            sections[real.removeprefix("coverage:")] = _values(path, real, parser[real], toml=False)
     return sections
+
+
+def _values(path: str, section: str, options: Mapping[str, Any], toml: bool = True) -> dict[str, _Value]:
+    return {name: _Value(path, section, name, raw, toml) for name, raw in options.items()}
 
 
 def _toml(text: str, path: str) -> dict[str, Any]:
@@ -331,28 +326,26 @@ def _ini(text: str, path: str) -> Any:
     return parser
 
 
-def _take_over(path: str, sections: Mapping[str, _Section], found: dict[str, Any], notes: list[str]) -> bool:
+def _take_over(
+    path: str, sections: Mapping[str, Mapping[str, _Value]], found: dict[str, Any], notes: list[str]
+) -> bool:
     """Apply the options of the sections. Return True if there were any."""
     known = {(section, option): (setting, how) for setting, section, option, how in OPTIONS}
     any_set = False
     without, unknown = [], []
     for name in dict.fromkeys(section for section, _ in known):
-        if name not in sections:
-            continue
-        section = sections[name]
-        for option in section.options:
+        for option, value in sections.get(name, {}).items():
             if (name, option) in known:
                 setting, how = known[name, option]
-                found[setting] = _Value(path, section, option).read(how)
+                found[setting] = value.read(how)
             elif option in _NOT_TAKEN.get(name, ()):
-                without.append(f"[{section.name}] {option}")
+                without.append(f"[{value.section}] {option}")
             elif option not in _NO_DIFFERENCE.get(name, ()):
-                unknown.append(f"[{section.name}] {option}")
+                unknown.append(f"[{value.section}] {option}")
                 continue
             any_set = True
-    paths = sections.get("paths")
-    if paths is not None and paths.options:
-        found["paths"] = {name: _Value(path, paths, name).read("paths") for name in paths.options}
+    if sections.get("paths"):
+        found["paths"] = {name: value.paths() for name, value in sections["paths"].items()}
         any_set = True
     shown = os.path.basename(path)
     if without:
@@ -377,21 +370,17 @@ def _from_pyproject(folder: str, found: dict[str, Any]) -> str:
         table = table.get(name, {}) if isinstance(table, dict) else {}
     if not isinstance(table, dict):
         raise UsageError("this is not a table of settings", f"{path}: [tool.seismo.cover]")
-    section = _Section("tool.seismo.cover", table, True)
-    for name in table:
+    for name, value in _values(path, "tool.seismo.cover", table).items():
         if name == "paths":
-            inner = table[name]
-            if not isinstance(inner, dict):
-                raise _Value(path, section, name).wrong(
-                    "is not a table", '[tool.seismo.cover.paths]: name = ["src", ...]'
-                )
-            paths = _Section("tool.seismo.cover.paths", inner, True)
-            found["paths"] = {key: _Value(path, paths, key).read("paths") for key in inner}
+            if not isinstance(value.raw, dict):
+                raise value.wrong("is not a table", '[tool.seismo.cover.paths]: name = ["src", ...]')
+            paths = _values(path, "tool.seismo.cover.paths", value.raw)
+            found["paths"] = {key: one.paths() for key, one in paths.items()}
         elif name in _OURS:
-            found[name] = _Value(path, section, name).read(_OURS[name])
+            found[name] = value.read(_OURS[name])
         else:
             hint = did_you_mean(name, _OURS) or f"the settings are {', '.join(sorted(_OURS))}, paths"
-            raise _Value(path, section, name).wrong("is not a setting", hint.rstrip())
+            raise value.wrong("is not a setting", hint.rstrip())
     return path if table else ""
 
 
@@ -399,14 +388,13 @@ _YES, _NO = ("1", "yes", "true", "on"), ("0", "no", "false", "off")
 
 
 class _Value:
-    """One option of a file. read(how) returns its value, or raises UsageError."""
+    """One option of a file. toml: True if values are typed. read(how) returns its value, or raises UsageError."""
 
-    def __init__(self, path: str, section: _Section, option: str) -> None:
-        self.file, self.section, self.option = path, section, option
-        self.raw = section.options[option]
+    def __init__(self, path: str, section: str, option: str, raw: Any, toml: bool) -> None:
+        self.file, self.section, self.option, self.raw, self.toml = path, section, option, raw, toml
 
     def wrong(self, what: str, hint: str) -> UsageError:
-        return UsageError(f"{self.option} {what}", f"{self.file}: [{self.section.name}]", hint)
+        return UsageError(f"{self.option} {what}", f"{self.file}: [{self.section}]", hint)
 
     def read(self, how: str) -> Any:
         return getattr(self, how)()
@@ -445,8 +433,8 @@ class _Value:
 
     def texts(self) -> tuple[str, ...]:
         """Return a list: in TOML a list of strings, in other files a text with commas and line ends as separators."""
-        if self.section.toml:
-            if self.section.name.startswith("tool.seismo") and isinstance(self.raw, str):
+        if self.toml:
+            if self.section.startswith("tool.seismo") and isinstance(self.raw, str):
                 return (self.expanded(self.raw),)
             if not isinstance(self.raw, list) or not all(isinstance(one, str) for one in self.raw):
                 raise self.wrong(f"cannot be {self.raw!r}", 'give a list of texts: ["...", "..."]')
@@ -458,7 +446,7 @@ class _Value:
         """Return regular expressions: in TOML a list, in other files one per line."""
         import re
 
-        given = self.texts() if self.section.toml else tuple(self.text().splitlines())
+        given = self.texts() if self.toml else tuple(self.text().splitlines())
         kept = tuple(one.strip() for one in given if one.strip())
         for one in kept:
             try:

@@ -21,7 +21,7 @@ from seismo.recording_kinds import COVERAGE
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from seismo.coverage.coverage_report import CoverageReport, FileCoverage, RegionCoverage
+    from seismo.coverage.coverage_report import CoverageReport, FileCoverage
     from seismo.model import Recording
 
 FORMAT_VERSION = 3
@@ -74,14 +74,11 @@ class _Writer:
         if contexts is not None:
             found["contexts"] = dict(contexts)
         for kind, title in (("function", "functions"), ("class", "classes")):
-            found[title] = {region.name: self._region(region, contexts) for region in covered.regions_of(kind)}
-        return found
-
-    def _region(self, region: RegionCoverage, contexts: Mapping[int, Sequence[str]] | None) -> dict[str, Any]:
-        found = self._part(region.file)
-        found["start_line"] = region.start
-        if contexts is not None:
-            found["contexts"] = {line: contexts[line] for line in region.file.executed if line in contexts}
+            found[title] = {}
+            for name, (start, lines) in covered.regions_of(kind).items():
+                found[title][name] = region = self._part(lines) | {"start_line": start}
+                if contexts is not None:
+                    region["contexts"] = {line: contexts[line] for line in lines.executed if line in contexts}
         return found
 
     def _part(self, part: FileCoverage) -> dict[str, Any]:
