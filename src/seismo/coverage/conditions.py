@@ -30,7 +30,7 @@ import ast
 from collections import defaultdict
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from seismo.model.enums import BranchFlags
 
@@ -101,46 +101,29 @@ class Decision:
         return sum(operand.outcomes for operand in self.operands if operand.true is not None)
 
 
-class _Leaf(NamedTuple):
-    number: int
-
-
-class _Not(NamedTuple):
-    inner: Any
-
-
-class _Group(NamedTuple):
-    value: bool  # the value that ends it: True for or, False for and
-    parts: tuple[Any, ...]
-
-
-class _Choice(NamedTuple):
-    test: Any
-    body: Any
-    orelse: Any
-
-
 _Step: TypeAlias = tuple[int, bool]  # an operand and its outcome
 _Path: TypeAlias = tuple[tuple[_Step, ...], bool, frozenset[_Step]]  # steps, outcome, those that no operand overruled
 
 
-def _paths(tree: Any) -> Iterator[_Path]:
-    """Yield all evaluations of a decision."""
-    if isinstance(tree, _Leaf):
-        for value in (True, False):
-            yield ((tree.number, value),), value, frozenset({(tree.number, value)})
-    elif isinstance(tree, _Not):
-        for steps, value, shows in _paths(tree.inner):
-            yield steps, not value, shows
-    elif isinstance(tree, _Choice):  # the result of the other part is not seen, so the test is never shown
-        for steps, value, _ in _paths(tree.test):
-            for more, result, shows in _paths(tree.body if value else tree.orelse):
-                yield steps + more, result, shows
-    else:
-        yield from _group_paths(tree.value, tree.parts)
+def _paths(tree: ast.expr) -> Iterator[_Path]:
+    """Yield all evaluations of a decision. tree: its expression, with the numbers of operands as constants."""
+    match tree:
+        case ast.Constant(value=int(number)):
+            for value in (True, False):
+                yield ((number, value),), value, frozenset({(number, value)})
+        case ast.UnaryOp():
+            for steps, value, shows in _paths(tree.operand):
+                yield steps, not value, shows
+        case ast.IfExp():  # the result of the other part is not seen, so the test is never shown
+            for steps, value, _ in _paths(tree.test):
+                for more, result, shows in _paths(tree.body if value else tree.orelse):
+                    yield steps + more, result, shows
+        case ast.BoolOp():
+            yield from _group_paths(isinstance(tree.op, ast.Or), tree.values)
 
 
-def _group_paths(ends: bool, parts: tuple[Any, ...]) -> Iterator[_Path]:
+def _group_paths(ends: bool, parts: list[ast.expr]) -> Iterator[_Path]:
+    """Yield all evaluations of an and/or. ends: the value of a part that ends it."""
     for steps, value, shows in _paths(parts[0]):
         if value == ends or len(parts) == 1:
             yield steps, value, shows
@@ -150,7 +133,7 @@ def _group_paths(ends: bool, parts: tuple[Any, ...]) -> Iterator[_Path]:
             yield steps + more, result, others if result == ends else shows | others
 
 
-def _judge(tree: Any, operands: list[Operand]) -> None:
+def _judge(tree: ast.expr, operands: list[Operand]) -> None:
     """Set each operand's independence."""
     too_many = len(operands) > MOST_PATHS  # each operand can end an evaluation
     every = [] if too_many else list(islice(_paths(tree), MOST_PATHS + 1))
@@ -242,26 +225,26 @@ class _Finder(ast.NodeVisitor):
         decision = Decision(test.lineno, kind, self._text(test))
         self._finish(decision, self._build(decision, test))
 
-    def _build(self, decision: Decision, node: ast.expr) -> Any:
+    def _build(self, decision: Decision, node: ast.expr) -> ast.expr:
         """Return the tree of a decision that jumps, and add its operands to the decision."""
         node._decided = True  # type: ignore[attr-defined]
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
-            return _Not(self._build(decision, node.operand))
+            return ast.UnaryOp(node.op, self._build(decision, node.operand))
         if isinstance(node, ast.BoolOp):
-            return _Group(isinstance(node.op, ast.Or), tuple(self._build(decision, value) for value in node.values))
+            return ast.BoolOp(node.op, [self._build(decision, value) for value in node.values])
         if isinstance(node, ast.IfExp):
             first = len(decision.operands)
             test = self._build(decision, node.test)
             for operand in decision.operands[first:]:
                 operand.note = operand.note or CHOOSES
-            return _Choice(test, self._build(decision, node.body), self._build(decision, node.orelse))
+            return ast.IfExp(test, self._build(decision, node.body), self._build(decision, node.orelse))
         first = len(decision.operands)
         if isinstance(node, ast.Compare) and len(node.ops) > 1:
             return self._links(decision, node, len(node.ops))
         self._fill(self._operand(decision, node), node, self._at(node), decision)
-        return _Leaf(first)
+        return ast.Constant(first)
 
-    def _links(self, decision: Decision, node: ast.Compare, tested: int) -> Any:
+    def _links(self, decision: Decision, node: ast.Compare, tested: int) -> ast.expr:
         """Return the tree of `a < b < c` with a link per operator. The last one is not tested if the value is used."""
         first, rows = len(decision.operands), self._at(node)
         sides = [node.left, *node.comparators]
@@ -275,7 +258,7 @@ class _Finder(ast.NodeVisitor):
                 operand.leave_out("its branches cannot be distinguished from those of the other comparisons")
             else:
                 self._fill(operand, node, rows[i::tested], decision)
-        return _Group(False, tuple(_Leaf(first + i) for i in range(len(node.ops))))
+        return ast.BoolOp(ast.And(), [ast.Constant(first + i) for i in range(len(node.ops))])
 
     def _pass_on(self, node: ast.BoolOp | ast.Compare) -> None:
         """Add the decision of an and/or or chained comparison whose value is used; its last operand is not tested."""
@@ -295,8 +278,7 @@ class _Finder(ast.NodeVisitor):
             else:
                 self._fill(operand, None, rows[tested.index(value) :: len(tested)], decision)
                 self._jumped_past(operand, value, decision)
-        parts = tuple(_Leaf(i) for i in range(len(node.values)))
-        self._finish(decision, _Group(isinstance(node.op, ast.Or), parts))
+        self._finish(decision, ast.BoolOp(node.op, [ast.Constant(i) for i in range(len(node.values))]))
 
     def _at(self, node: ast.expr) -> list[BranchRow]:
         rows = self.rows.get(_position(node), [])
@@ -343,7 +325,7 @@ class _Finder(ast.NodeVisitor):
         elif isinstance(value.op, ast.And) and inner.false:
             operand.false, decision.exact = max(operand.false, inner.false), False
 
-    def _finish(self, decision: Decision, tree: Any) -> None:
+    def _finish(self, decision: Decision, tree: ast.expr) -> None:
         operands = [operand for operand in decision.operands if not operand.constant]
         if not operands:
             return

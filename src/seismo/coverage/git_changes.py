@@ -13,10 +13,14 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 import subprocess
 from dataclasses import dataclass
 
 from seismo.errors import SeismoError, UsageError
+
+# The number of old lines, the first new line and their number in the head of a hunk, `@@ -3 +3,2 @@ def f():`.
+_HUNK = re.compile(rb"@@ -[0-9]+(?:,([0-9]+))? \+([0-9]+)(?:,([0-9]+))? @@")
 
 
 @dataclass(frozen=True)
@@ -100,21 +104,14 @@ def _from_diff(diff: bytes) -> dict[bytes, set[int]]:
             if name:
                 current = found.setdefault(name, set())
         elif line.startswith(b"@@ "):
-            old, new = _hunk(line)
-            current.update(range(new[0], new[0] + new[1]))
-            for _ in range(old[1] + new[1]):  # regardless of their content
+            hunk = _HUNK.match(line)
+            if not hunk:
+                raise SeismoError("git's diff cannot be read", line.decode("utf-8", "replace"))
+            removed, first, added = (int(number or 1) for number in hunk.groups())
+            current.update(range(first, first + added))
+            for _ in range(removed + added):  # regardless of their content
                 next(lines, b"")
     return found
-
-
-def _hunk(line: bytes) -> tuple[tuple[int, int], tuple[int, int]]:
-    """Return (first line, number of lines) of the old and the new file of a hunk, `@@ -3 +3,2 @@ def f():`."""
-    words = line.split(b" ", 3)
-    try:
-        old, new = (tuple(map(int, word[1:].split(b","))) for word in words[1:3])
-    except ValueError:
-        raise SeismoError("git's diff cannot be read", line.decode("utf-8", "replace")) from None
-    return (old[0], old[1] if len(old) > 1 else 1), (new[0], new[1] if len(new) > 1 else 1)
 
 
 def _name(text: bytes) -> bytes:

@@ -29,8 +29,6 @@ class Percentages:
     files: int = 0
 
     def __add__(self, other: Percentages) -> Percentages:
-        if not isinstance(other, Percentages):
-            return NotImplemented
         return Percentages(*map(operator.add, astuple(self), astuple(other)))
 
     @property

@@ -28,38 +28,25 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 
-MAX_BYTES = 1 << 30
-"""The most bytes that are read, packed or unpacked. A larger file is refused before it fills the memory."""
-
-MAX_RATIO = 100
-"""The largest ratio of unpacked to packed size, beyond MIN_UNPACKED; profiles have a ratio of about ten."""
-
-MIN_UNPACKED = 1 << 23
-"""The size in bytes to which any packed file may unpack, however small it is."""
-
+# Limits of what is read. A larger file is refused before it fills the memory.
+MAX_BYTES = 1 << 30  # packed or unpacked
+MAX_RATIO = 100  # of unpacked to packed size, beyond MIN_UNPACKED; profiles have a ratio of about ten
+MIN_UNPACKED = 1 << 23  # bytes to which any packed file may unpack, however small it is
+MAX_VALUE = 1 << 60  # the largest count or time (36 years in ns), of which sums of several still fit in 64 bits
+MAX_LINE = 1 << 24  # sets of lines are stored as bits, so a larger number of a line would fill the memory
+MAX_REBUILT = 1 << 19  # nodes of a tree that is rebuilt from a call graph, beside one per pair of caller and callee
+# Nodes, pairs of caller and callee, or lines and arcs. Parts of a file can refer to one another, so a short file can
+# stand for far more data.
+MAX_NODES = 1 << 22
 _STEP = 1 << 20
 
-MAX_VALUE = 1 << 60
-"""The largest accepted count or time (36 years in ns). Sums of several still fit in 64 bits."""
+MAX_DEPTH = 1024  # frames of a stack that are written one by one
 
-MAX_LINE = 1 << 24
-"""The largest accepted line number. Sets of lines are stored as bits, so a larger one would fill the memory."""
-
-MAX_REBUILT = 1 << 19
-"""The most nodes of a tree that is rebuilt from a call graph, in addition to one per pair of caller and callee."""
-
-MAX_NODES = 1 << 22
-"""The most nodes, pairs of caller and callee, or lines and arcs that a file may produce. Parts of a file can refer to
-one another, so a short file can stand for far more data."""
-
-MAX_DEPTH = 1024
-"""The most frames of a stack that are written one by one."""
-
+# The units of time that pprof and speedscope files name, in ns.
 UNITS = {"nanoseconds": 1, "microseconds": 1_000, "milliseconds": 1_000_000, "seconds": 1_000_000_000}
-"""The units of time that pprof and speedscope files name, in ns."""
 
+# The weights of stacks of objects: the number born, their bytes, the number alive at the end.
 WEIGHTS = ("births", "bytes", "survivors")
-"""The weights of stacks of objects: the number born, their bytes, the number alive at the end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,11 +145,7 @@ class Format:
 
     def cut_ns(self, recording: Recording) -> int | None:
         """Return the time at which a trace with too many calls is cut, in ns from its start, or None."""
-        if not self.most_calls or not recording.calls:
-            return None
-        from seismo.formats.trace_tracks import cut_ns
-
-        return cut_ns(recording, self.most_calls)
+        return cut_ns(recording, self.most_calls) if self.most_calls and recording.calls else None
 
     def holds(self, kind: str) -> bool:
         """Return True if recordings of this kind can be written."""
@@ -185,6 +168,16 @@ class Format:
             raise RecordingError(error.what, path, error.hint) from None
         except (ValueError, RecursionError) as error:
             raise FormatError(f"this is not a {self.name} file that can be read: {error}", where=path) from error
+
+
+def cut_ns(recording: Recording, most: int) -> int | None:
+    """Return the time up to which a trace has at most `most` calls, or None if it has no more in all."""
+    size = 0
+    for block in sorted(recording.calls.blocks, key=lambda block: block.time_ns):
+        size += block.size
+        if size > 2 * most:  # a call takes at least two bytes
+            return max(block.time_ns, 1)
+    return None
 
 
 def read_bytes(path: str) -> bytes:

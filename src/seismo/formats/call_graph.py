@@ -36,14 +36,13 @@ if TYPE_CHECKING:
     from seismo.model import Builder
 
 SPREAD = 32
-ROOT = -1
-"""The caller of functions whose caller is unknown."""
+ROOT = -1  # the caller of functions whose caller is unknown
 
+# The note in a recording that was made from a call graph.
 REBUILT = (
     "the file has callers and callees but no paths, so the tree is an estimate, "
     "and total times of mutually recursive functions are too low"
 )
-"""The note in a recording that was made from a call graph."""
 
 
 @dataclass(slots=True)

@@ -20,9 +20,7 @@ if TYPE_CHECKING:
 
     from seismo.model import Recording
 
-MOST = 1_000_000
-"""The most calls that are written: about 130 MB, which a page in a browser can still open."""
-
+MOST = 1_000_000  # calls that are written: about 130 MB, which a page in a browser can still open
 _KINDS = {C: "c", SYNTHETIC: "synthetic"}  # others, also those of later versions, are "python"
 
 

@@ -26,9 +26,7 @@ if TYPE_CHECKING:
 
     from seismo.model import Recording
 
-MOST = 1_000_000
-"""The most calls that are written: about 60 MB. The page parses the file as one text of at most 512 MiB."""
-
+MOST = 1_000_000  # calls that are written: about 60 MB; the page parses the file as one text of at most 512 MiB
 VERSION, GECKO_VERSION = 57, 32
 
 CATEGORIES = [

@@ -18,9 +18,7 @@ from seismo.formats.trace_tracks import TraceTracks, Track, flag_words, steps, t
 if TYPE_CHECKING:
     from seismo.model import Recording
 
-MOST = 4_000_000
-"""The most calls that are written: about 200 MB, which take two gigabytes in the page."""
-
+MOST = 4_000_000  # calls that are written: about 200 MB, which take two gigabytes in the page
 CATEGORIES = ("python", "c", "synthetic", "program", "seismo")
 _BEGIN, _END, _INSTANT, _COUNTER = 1, 2, 3, 4  # TrackEvent.Type
 _TYPES = {"begin": _BEGIN, "end": _END, "mark": _INSTANT, "counter": _COUNTER}

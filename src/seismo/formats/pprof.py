@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import gzip
 import io
+from collections import defaultdict
 from functools import lru_cache
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -33,6 +34,7 @@ _SAMPLE_TYPE, _SAMPLE, _MAPPING, _LOCATION, _FUNCTION, _STRING = 1, 2, 3, 4, 5, 
 _TIME_NANOS, _DURATION_NANOS, _COMMENT, _DEFAULT_TYPE = 9, 10, 13, 14
 _SAMPLE_LOCATION, _SAMPLE_VALUE, _SAMPLE_LABEL = 1, 2, 3
 _LABEL_KEY, _LABEL_STR, _LABEL_NUM = 1, 2, 3
+_LINE = 4  # of a location
 
 _WAITING = "waiting"
 # The types of values with their units, and the columns of the tree that have them.
@@ -67,7 +69,7 @@ def _write_profile(recording: Recording, out: BinaryIO) -> None:
     out.write(bytes_field(_MAPPING, number_field(1, 1) + number_field(5, strings.add(title)) + flags))
     for id_, frame in enumerate(known, 1):
         place = number_field(1, id_) + number_field(2, max(frame.line, 0))
-        out.write(bytes_field(_LOCATION, number_field(1, id_) + number_field(2, 1) + bytes_field(4, place)))
+        out.write(bytes_field(_LOCATION, number_field(1, id_) + number_field(2, 1) + bytes_field(_LINE, place)))
         out.write(_function(id_, frame, strings))
     comments = [strings.add(text) for text in _comments(recording)]
     out.writelines(bytes_field(_STRING, text.encode()) for text in strings.index)
@@ -126,9 +128,8 @@ def _function(id_: int, frame: Frame, strings: Texts) -> bytes:
 
 
 def _comments(recording: Recording) -> list[str]:
-    losses = recording.losses
-    rows = zip(losses["kind"], losses["count"], losses["detail"], strict=True)
-    return ["written by seismo", *(escape(f"lost: {kind} {count} {detail}") for kind, count, detail in rows)]
+    lost = (escape(f"lost: {loss.kind} {loss.count} {loss.detail}") for loss in recording.losses)
+    return ["written by seismo", *lost]
 
 
 def span(recording: Recording) -> tuple[int, int]:
@@ -141,7 +142,19 @@ def span(recording: Recording) -> tuple[int, int]:
 
 def integers(message: memoryview) -> dict[int, int]:
     """Return the numbers in a message, by field."""
-    return {field: value for field, value in fields(message) if isinstance(value, int)}
+    return split(message)[0]
+
+
+def split(message: memoryview) -> tuple[dict[int, int], defaultdict[int, list[memoryview]]]:
+    """Return the numbers in a message, by field, and the texts and messages in it."""
+    values: dict[int, int] = {}
+    parts: defaultdict[int, list[memoryview]] = defaultdict(list)
+    for field, value in fields(message):
+        if isinstance(value, int):
+            values[field] = value
+        else:
+            parts[field].append(value)
+    return values, parts
 
 
 class _Reader:
@@ -150,29 +163,16 @@ class _Reader:
     def __init__(self, data: bytes) -> None:
         self._builder = Builder()
         self._paths = Paths(self._builder)
-        self._strings: list[str] = []
-        self._types: list[memoryview] = []
-        self._samples: list[memoryview] = []
-        self._default_type = 0
-        self._functions: dict[int, dict[int, int]] = {}
+        top, parts = split(memoryview(data))
+        self._default_type = top.get(_DEFAULT_TYPE, 0)
+        self._strings = [clipped(bytes(text).decode("utf-8", "replace")) for text in parts[_STRING]]
+        self._types, self._samples = parts[_SAMPLE_TYPE], parts[_SAMPLE]
+        self._functions = {entry.get(1, 0): entry for entry in map(integers, parts[_FUNCTION])}
         self._locations: dict[int, list[tuple[int, int]]] = {}  # functions and lines, the innermost first
+        for entry, inner in map(split, parts[_LOCATION]):
+            lines = map(integers, inner[_LINE])
+            self._locations[entry.get(1, 0)] = [(line.get(1, 0), line.get(2, 0)) for line in lines]
         self._called: dict[int, list[int]] = {}  # the numbers of a location's functions, outermost first
-        for field, value in fields(memoryview(data)):
-            if isinstance(value, int):
-                if field == _DEFAULT_TYPE:
-                    self._default_type = value
-            elif field == _STRING:
-                self._strings.append(clipped(bytes(value).decode("utf-8", "replace")))
-            elif field == _SAMPLE_TYPE:
-                self._types.append(value)
-            elif field == _SAMPLE:
-                self._samples.append(value)
-            elif field == _FUNCTION:
-                entry = integers(value)
-                self._functions[entry.get(1, 0)] = entry
-            elif field == _LOCATION:
-                lines = [integers(line) for field, line in fields(value) if field == 4 and not isinstance(line, int)]
-                self._locations[integers(value).get(1, 0)] = [(line.get(1, 0), line.get(2, 0)) for line in lines]
 
     def recording(self) -> Recording:
         """Return the recording of all samples."""

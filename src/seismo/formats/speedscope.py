@@ -31,9 +31,7 @@ if TYPE_CHECKING:
 
 
 SCHEMA = "https://www.speedscope.app/file-format-schema.json"
-
-MOST = 300_000
-"""The most calls of a trace that are written, which speedscope can still draw."""
+MOST = 300_000  # calls of a trace that are written, which speedscope can still draw
 
 
 def _write(recording: Recording, out: TextIO) -> None:

@@ -1,7 +1,7 @@
 """A trace's calls for writers of timelines: a track per stream, with ordered begin and end events.
 
 Viewers hold a whole file in memory, so a file has at most as many calls as its viewer supports, from the start of the
-trace. `cut_ns` estimates the end from the sizes of the journal's blocks, as a call takes at least two bytes.
+trace. The end is estimated from the sizes of the journal's blocks.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from itertools import chain, groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from seismo import progress
+from seismo.formats.base import cut_ns
 from seismo.formats.call_trees import pids, process_names, thread_names
 from seismo.formats.function_names import name
 from seismo.model.enums import CallFlags
@@ -78,16 +79,6 @@ class TraceTracks(NamedTuple):
     marks: list[Mark]
     gaps: list[tuple[int, GapRow]]
     cut_ns: int | None
-
-
-def cut_ns(recording: Recording, most: int) -> int | None:
-    """Return the time up to which a trace has at most `most` calls, or None if it has no more in all."""
-    size = 0
-    for block in sorted(recording.calls.blocks, key=lambda block: block.time_ns):
-        size += block.size
-        if size > 2 * most:
-            return max(block.time_ns, 1)
-    return None
 
 
 def trace_tracks(recording: Recording, most: int) -> TraceTracks:
