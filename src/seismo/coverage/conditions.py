@@ -181,7 +181,6 @@ class _Finder(ast.NodeVisitor):
 
     def __init__(self, text: str, rows: Iterable[BranchRow]) -> None:
         self.text = text
-        self.lines = text.encode().splitlines()
         self.rows: dict[Position, list[BranchRow]] = defaultdict(list)
         self.unplaced: set[int] = set()  # lines of branches without a column
         for row in sorted(rows, key=lambda row: (row.function, row.offset)):
@@ -249,9 +248,9 @@ class _Finder(ast.NodeVisitor):
         first, rows = len(decision.operands), self._at(node)
         sides = [node.left, *node.comparators]
         for i in range(len(node.ops)):
-            left, right = self._text(sides[i]), self._text(sides[i + 1])
+            left, right = (ast.Name(self._text(side)) for side in sides[i : i + 2])
             operand = self._operand(decision, sides[i])
-            operand.text = f"{left} {_SIGNS[type(node.ops[i])]} {right}"
+            operand.text = ast.unparse(ast.Compare(left, [node.ops[i]], [right]))
             if i >= tested:
                 operand.leave_out("its value is passed on, not tested")
             elif len(rows) % tested:
@@ -335,20 +334,6 @@ class _Finder(ast.NodeVisitor):
                     operand.true, operand.false = min(operand.true, 1), min(operand.false, 1)
         _judge(tree, decision.operands)
         self.decisions.append(decision)
-
-
-_SIGNS: dict[type[ast.cmpop], str] = {
-    ast.Eq: "==",
-    ast.NotEq: "!=",
-    ast.Lt: "<",
-    ast.LtE: "<=",
-    ast.Gt: ">",
-    ast.GtE: ">=",
-    ast.Is: "is",
-    ast.IsNot: "is not",
-    ast.In: "in",
-    ast.NotIn: "not in",
-}
 
 
 def decisions_of(rows: Iterable[BranchRow], source: str) -> list[Decision]:

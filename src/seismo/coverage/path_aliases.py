@@ -47,7 +47,7 @@ class Aliases:
             pattern = pattern.rstrip("\\/")
         if pattern.endswith("*"):
             raise UsageError("an alias cannot end with a wildcard: it is the root of a tree", pattern)
-        if not pattern.startswith("*") and not _is_absolute(pattern + slash):
+        if not pattern.startswith("*") and not any(kind.isabs(pattern + slash) for kind in (ntpath, posixpath)):
             pattern = os.path.realpath(pattern)
             slash = "/"
         regex = re.compile(expression_of(pattern if pattern.endswith(slash) else pattern + slash), re.IGNORECASE)
@@ -69,10 +69,6 @@ class Aliases:
 def _slash(path: str) -> str:
     found = re.search(r"[\\/]", path)
     return found[0] if found else "/"
-
-
-def _is_absolute(path: str) -> bool:
-    return ntpath.isabs(path) or posixpath.isabs(path)
 
 
 def aliases_of(paths: Mapping[str, Iterable[str]], more: Iterable[str] = ()) -> Aliases:

@@ -107,19 +107,9 @@ def threshold_precision(threshold: float, precision: int = 0) -> int:
 
 def ranges(lines: list[int], statements: list[int]) -> list[tuple[int, int]]:
     """Return the first and last lines of runs of `lines` that no other statement interrupts. Both lists are sorted."""
-    found: list[tuple[int, int]] = []
     wanted = set(lines)
-    start = last = 0
-    for statement in statements:
-        if statement in wanted:
-            start = start or statement
-            last = statement
-        elif start:
-            found.append((start, last))
-            start = 0
-    if start:
-        found.append((start, last))
-    return found
+    places = runs(place for place, statement in enumerate(statements) if statement in wanted)
+    return [(statements[first], statements[last]) for first, last in places]
 
 
 def runs(numbers: Iterable[int]) -> list[tuple[int, int]]:

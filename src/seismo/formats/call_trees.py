@@ -132,25 +132,22 @@ def frames(recording: Recording) -> list[Frame]:
 
 def thread_names(recording: Recording) -> list[str]:
     """Return a distinct name of each thread, by row: `NAME`, with ids of thread and process if there are several."""
-    table = recording.threads
-    several = len(set(pids(recording))) > 1
-    processes = process_names(recording)
+    several, processes = len(set(pids(recording))) > 1, process_names(recording)
     names = []
-    for native, name, process in zip(table["native_id"], table["name"], table["process"], strict=True):
-        text = name or "thread"
-        if len(table) > 1:
-            text = f"{text} {native}"
-        names.append(f"{text} in {processes[process]}" if several else text)
+    for row in recording.threads:
+        text = row.name or "thread"
+        if len(recording.threads) > 1:
+            text = f"{text} {row.native_id}"
+        names.append(f"{text} in {processes[row.process]}" if several else text)
     return names
 
 
 def process_names(recording: Recording) -> list[str]:
     """Return the name of each process, by row: `process PID`, with its host if there are several."""
-    hosts = recording.processes["host"]
-    several = len({*hosts} - {""}) > 1
+    several = len({*recording.processes["host"]} - {""}) > 1
     return [
-        f"process {pid} on {host}" if several and host else f"process {pid}"
-        for pid, host in zip(recording.processes["pid"], hosts, strict=True)
+        f"process {row.pid} on {row.host}" if several and row.host else f"process {row.pid}"
+        for row in recording.processes
     ]
 
 

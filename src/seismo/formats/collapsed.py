@@ -77,12 +77,11 @@ def _beginnings(recording: Recording, forest: CallTrees) -> list[list[str]]:
     busy = forest.busy_threads()
     processes = pids(recording)
     several = len({processes[thread] for thread in busy}) > 1
-    table = recording.threads
     begin = []
-    for native_id, name, pid in zip(table["native_id"], table["name"], processes, strict=True):
+    for row, pid in zip(recording.threads, processes, strict=True):
         parts = [f"<process {pid}>"] if several else []
         if len(busy) > 1:
-            parts.append(f"<thread {native_id} {escape(name)}>")
+            parts.append(f"<thread {row.native_id} {escape(row.name)}>")
         begin.append(parts)
     return begin
 

@@ -101,13 +101,10 @@ def _label(strings: Texts, key: str, text: str | None = None, number_: int = 0) 
 
 
 def _thread_labels(recording: Recording, strings: Texts) -> list[bytes]:
-    table = recording.threads
     found = []
-    for title, native_id, pid, more in zip(
-        table["name"], table["native_id"], pids(recording), recording.thread_labels, strict=True
-    ):
-        texts = {"thread": title, **more}
-        numbers_ = {} if recording.threads_are_summed else {"thread_id": native_id, "pid": pid}
+    for row, pid, more in zip(recording.threads, pids(recording), recording.thread_labels, strict=True):
+        texts = {"thread": row.name, **more}
+        numbers_ = {} if recording.threads_are_summed else {"thread_id": row.native_id, "pid": pid}
         found.append(
             b"".join(_label(strings, key, escape(text)) for key, text in texts.items())
             + b"".join(_label(strings, key, number_=value) for key, value in numbers_.items())

@@ -188,12 +188,9 @@ class _Marshal:
         return tuple([self.value(depth + 1) for _ in range(count)])
 
     def _scalar(self, kind: str) -> object:
-        if kind in "zZ":
-            return self._take(self._take(1)[0]).decode("latin-1")
-        if kind in "aA":
-            return self._take(self._int()).decode("latin-1")
-        if kind in "ut":
-            return self._take(self._int()).decode("utf-8", "surrogatepass")
+        if kind in "zZaAut":
+            count = self._take(1)[0] if kind in "zZ" else self._int()
+            return self._take(count).decode("utf-8" if kind in "ut" else "latin-1", "surrogatepass")
         if kind == "i":
             return self._int()
         if kind == "g":

@@ -12,17 +12,13 @@ def _write(recording: Recording, out: BinaryIO) -> None:
     out.write(recording.to_bytes())
 
 
-def _read(data: bytes) -> Recording:
-    return read(data)
-
-
 FORMAT = Format(
     name="seismo",
     description="seismo's own file",
     suffixes=(".seismo",),
     binary=True,
     writer=_write,
-    reader=_read,
+    reader=read,
     lost="nothing",
     kept="everything",
     of=(),

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import json
 import math
+from itertools import chain
 from typing import TYPE_CHECKING, TextIO
 
 from seismo.formats.allocation_stacks import stacks
@@ -84,10 +85,7 @@ _TITLES = {"births": "objects born", "bytes": "bytes of objects born", "survivor
 
 def _write_objects(recording: Recording, out: TextIO, weight: str) -> None:
     found = stacks(recording, weight)
-    numbers: dict[Frame, int] = {}
-    for stack in found:
-        for frame in stack:
-            numbers.setdefault(frame, len(numbers))
+    numbers = {frame: number for number, frame in enumerate(dict.fromkeys(chain.from_iterable(found)))}
     unit = "bytes" if weight == "bytes" else "none"
     _begin(out, recording, 0, list(numbers))
     out.write(f'\n{{"type":"sampled","name":{json_text(_TITLES[weight])},"unit":"{unit}",')
