@@ -20,7 +20,7 @@ from pycobertura.filesystem import DirectoryFileSystem
 from seismo import formats
 from seismo.errors import FormatError, SeismoError
 from seismo.formats.coverage_base import executed_files, report_of
-from seismo.model import Builder, merge
+from seismo.model import merge
 
 NAMES = [format_.name for format_ in formats.FORMATS if format_.of == ("coverage",)]
 READABLE = [name for name in NAMES if formats.by_name(name).reader]
@@ -330,7 +330,8 @@ def test_files_are_known_by_what_is_in_them(branches):
 
     os.rename(".coverage", "data.db")
     formats.write(branches.recording, "report.json", "coverage-json")
-    for name, source in (("data.db", "coverage"), ("report.json", "coverage-json")):
+    formats.write(branches.recording, "report", "cobertura")
+    for name, source in (("data.db", "coverage"), ("report.json", "coverage-json"), ("report", "cobertura")):
         assert open_recording(name).meta["source_format"] == source
 
 
@@ -432,15 +433,3 @@ def json_report(file, version=3):
 def test_what_cannot_be_is_refused(name, data, message):
     with pytest.raises(ValueError, match=message):
         formats.by_name(name).reader(data)
-
-
-@pytest.mark.parametrize("name", ["lcov", "coverage"])
-def test_a_path_that_is_none_is_written_or_refused(name):
-    builder = Builder()
-    function = builder.function("m", "f", "/a\0b.py", 1)
-    builder.line(function, 1, 3)
-    builder.arc(function, 1, 2)
-    builder.source("/a\0b.py", "/a\0b.py")
-    recording = builder.build({"recorder": "coverage", "branch": True, "counts": True})
-    with suppress(FormatError):  # the reports that need the source say that it cannot be read
-        formats.by_name(name).write(recording, io.BytesIO())

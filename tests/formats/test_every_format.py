@@ -1,13 +1,12 @@
 """What holds for every format: hostile names, nothing, depth, damage."""
 
 import contextlib
-import random
 import time
 
 import format_samples as samples
 import pytest
 
-from seismo import formats, model
+from seismo import formats
 from seismo.errors import SeismoError
 
 CALLS = [format_ for format_ in formats.FORMATS if format_.holds("calltree") and not format_.of_traces]
@@ -15,11 +14,6 @@ BOTH_WAYS = [format_ for format_ in CALLS if format_.reader and format_.name != 
 EVERY = pytest.mark.parametrize("format_", BOTH_WAYS, ids=lambda format_: format_.name)
 FOREIGN = pytest.mark.parametrize(
     "format_", [format_ for format_ in BOTH_WAYS if format_.name != "seismo"], ids=lambda format_: format_.name
-)
-READ = pytest.mark.parametrize(
-    "format_",
-    [format_ for format_ in formats.FORMATS if format_.name != "seismo" and format_.reader],
-    ids=lambda format_: format_.name,
 )
 
 
@@ -41,7 +35,7 @@ def test_hostile_names_come_back(format_):
 
 @EVERY
 def test_a_deep_tree(format_):
-    recording = samples.chain(10_000)
+    recording = samples.chain(3_000)
     began = time.process_time()
     data = samples.written(format_, recording)
     back = format_.reader(data)
@@ -64,35 +58,14 @@ def test_damage_is_an_error_and_no_crash(format_, tmp_path):
             formats.read(path, format_.name)
 
 
-@READ
+@pytest.mark.parametrize("format_", [one for one in formats.FORMATS if one.reader], ids=lambda format_: format_.name)
 def test_foreign_content_is_refused(format_, tmp_path):
     path = tmp_path / "foreign"
-    for data in (
-        b"\x00\x01\x02",
-        b"\x7fELF\x02\x01\x01",
-        b"[" * 100_000,
-        b"<html></html>\n",
-        b"[1,2]",
-        b"\x1f\x8b\x08",
-    ):
+    for data in (b"\0\1\2", b"\x7fELF\2\1\1", b"[" * 100_000, b"<html></html>\n", b"[1,2]", b"\x1f\x8b\x08"):
         path.write_bytes(data)
         with pytest.raises(SeismoError) as error:
             formats.read(path, format_.name)
         assert str(path) in str(error.value)
-
-
-@READ
-def test_random_bytes_are_refused_or_make_a_recording(format_, tmp_path):
-    dice = random.Random(7)
-    path = tmp_path / "noise"
-    for size in range(0, 200, 3):
-        path.write_bytes(dice.randbytes(size))
-        try:
-            found = formats.read(path, format_.name)
-        except SeismoError as error:
-            assert str(path) in str(error)  # noqa: PT017  some of them may be read
-        else:
-            assert model.read(found.to_bytes()).kind == found.kind
 
 
 @pytest.mark.parametrize("format_", CALLS, ids=lambda format_: format_.name)

@@ -231,11 +231,3 @@ def test_each_entry_says_what_is_lost():
         assert format_.description
         assert format_.lost
         assert format_.kept or format_.reader is None
-
-
-def test_how_a_file_begins_says_what_it_is():
-    assert formats.by_start(b"SQLite format 3\0").name == "coverage"
-    document = b'<?xml version="1.0" ?>\n<!DOCTYPE coverage SYSTEM "coverage-04.dtd">\n<coverage version="7.17.3">'
-    assert formats.by_start(document).name == "cobertura"
-    assert formats.by_start(b"<html>") is None
-    assert formats.by_start(b"") is None

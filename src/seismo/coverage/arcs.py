@@ -296,20 +296,11 @@ class Steps:
         self._step(node.lineno, way)
 
 
-_WALKS: dict[type[ast.AST], Callable[[Steps, Any, int, _Way], None]] = {
-    ast.If: Steps._if,
-    ast.For: Steps._for,
-    ast.AsyncFor: Steps._for,
-    ast.While: Steps._while,
-    ast.With: Steps._with,
-    ast.AsyncWith: Steps._with,
-    ast.Try: Steps._try,
-    ast.TryStar: Steps._try,
-    ast.Match: Steps._match,
-    ast.FunctionDef: Steps._define,
-    ast.AsyncFunctionDef: Steps._define,
-    ast.ClassDef: Steps._define,
-}
+_WALKS: dict[type[ast.AST], Callable[[Steps, Any, int, _Way], None]] = {ast.If: Steps._if, ast.Match: Steps._match}
+_WALKS |= {ast.For: Steps._for, ast.AsyncFor: Steps._for, ast.While: Steps._while}
+_WALKS |= {ast.With: Steps._with, ast.AsyncWith: Steps._with}
+_WALKS |= {ast.Try: Steps._try, ast.TryStar: Steps._try}
+_WALKS |= {ast.FunctionDef: Steps._define, ast.AsyncFunctionDef: Steps._define, ast.ClassDef: Steps._define}
 
 
 def step_text(end: int) -> str:

@@ -50,23 +50,18 @@ Position: TypeAlias = tuple[int, int, int, int]  # line, column, end line, end c
 
 @dataclass
 class Operand:
-    """An operand of a decision.
-
-    true, false: counts of its outcomes, or None if they are unknown, for the reason in `note`; 1 for "seen" without
-    exact counts
-    doubtful: True if an outcome that was not seen may have occurred
-    independence: "shown", "refuted" or "unknown" (MC/DC)
-    """
+    """An operand of a decision."""
 
     line: int
     column: int
     text: str
+    # Counts of its outcomes, or None if they are unknown, for the reason in `note`; 1 for "seen" without exact counts.
     true: int | None = 0
     false: int | None = 0
     note: str = ""
     constant: bool = False
-    doubtful: bool = False
-    independence: str = UNKNOWN
+    doubtful: bool = False  # True if an outcome that was not seen may have occurred
+    independence: str = UNKNOWN  # SHOWN, REFUTED or UNKNOWN (MC/DC)
 
     @property
     def outcomes(self) -> int:

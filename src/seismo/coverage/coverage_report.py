@@ -22,15 +22,11 @@ Arc = tuple[int, int]  # from line, to line; -N: out of the code that begins at 
 
 @dataclass(frozen=True)
 class Problem:
-    """A problem or doubt of an analysis.
+    """A problem or doubt of an analysis."""
 
-    path: the file, or ""
-    minor: True if it is expected, such as generated code without a source, and shown only on request
-    """
-
-    path: str
+    path: str  # of the file, or ""
     text: str
-    minor: bool = False
+    minor: bool = False  # True if it is expected, such as code without a source, and shown only on request
 
 
 @dataclass(frozen=True)

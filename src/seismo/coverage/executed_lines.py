@@ -20,17 +20,14 @@ _P = TypeVar("_P")  # a line or an arc
 
 
 class ExecutedLines:
-    """The recorded lines and arcs of one file, as the interpreter reported them.
-
-    hits: executions of each line
-    functions: lines and arcs of each code object, by its first line and name
-    versions: size (-1 if unreadable) and CRC-32 (-1 if unknown) of the source when it was recorded
-    """
+    """The recorded lines and arcs of one file, as the interpreter reported them."""
 
     def __init__(self) -> None:
-        self.hits: dict[int, int] = {}
+        self.hits: dict[int, int] = {}  # executions of each line
         self.arcs: dict[Arc, int] = {}
+        # Lines and arcs of each code object, by its first line and name.
         self.functions: dict[tuple[int, str], tuple[set[int], set[Arc]]] = {}
+        # Size (-1 if unreadable) and CRC-32 (-1 if unknown) of the source when it was recorded.
         self.versions: set[tuple[int, int]] = set()
         self.line_contexts: dict[int, set[str]] = {}
         self.arc_contexts: dict[Arc, set[str]] = {}

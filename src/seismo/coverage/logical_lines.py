@@ -61,21 +61,16 @@ class Case(NamedTuple):
 
 
 class Layout:
-    """The layout of a module. The tree and the text are of the same source, so no parsing step can fail.
-
-    first: maps each line of a longer logical line to its first line
-    starts: the first lines of all logical lines, sorted
-    docstrings: the lines of docstrings
-    carriers: definitions and cases that are excluded as a whole if a part is, outer ones before inner ones
-    """
+    """The layout of a module. The tree and the text are of the same source, so no parsing step can fail."""
 
     def __init__(self, tree: ast.Module, text: str) -> None:
         self.lines = text.split("\n")
-        self.first: dict[int, int] = {}
-        self.starts: list[int] = []
-        self.docstrings: set[int] = set()
+        self.first: dict[int, int] = {}  # maps each line of a longer logical line to its first line
+        self.starts: list[int] = []  # the first lines of all logical lines, sorted
+        self.docstrings: set[int] = set()  # their lines
         self.clauses: list[Clause] = []
         self.definitions: list[Definition] = []
+        # Definitions and cases that are excluded as a whole if a part is, outer ones before inner ones.
         self.carriers: list[Definition | Case] = []
         self._around = -1  # index of the current definition
         self._docstring(tree.body)
@@ -306,20 +301,12 @@ def _last_line(node: ast.stmt) -> int:
     return node.end_lineno or node.lineno
 
 
-_HANDLERS: dict[type[ast.AST], Callable[[Layout, Any], None]] = {
-    ast.If: Layout._if,
-    ast.For: Layout._loop,
-    ast.AsyncFor: Layout._loop,
-    ast.While: Layout._loop,
-    ast.With: Layout._with,
-    ast.AsyncWith: Layout._with,
-    ast.Try: Layout._try,
-    ast.TryStar: Layout._try,
-    ast.Match: Layout._match,
-    ast.FunctionDef: Layout._function,
-    ast.AsyncFunctionDef: Layout._function,
-    ast.ClassDef: Layout._class,
-}
+_HANDLERS: dict[type[ast.AST], Callable[[Layout, Any], None]] = {ast.If: Layout._if, ast.Match: Layout._match}
+_HANDLERS |= {ast.For: Layout._loop, ast.AsyncFor: Layout._loop, ast.While: Layout._loop}
+_HANDLERS |= {ast.With: Layout._with, ast.AsyncWith: Layout._with}
+_HANDLERS |= {ast.Try: Layout._try, ast.TryStar: Layout._try}
+_HANDLERS |= {ast.FunctionDef: Layout._function, ast.AsyncFunctionDef: Layout._function}
+_HANDLERS |= {ast.ClassDef: Layout._class}
 
 
 def always_matches(case: ast.match_case) -> bool:

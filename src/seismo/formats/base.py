@@ -51,45 +51,29 @@ WEIGHTS = ("births", "bytes", "survivors")
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """One entry of the registry.
-
-    suffixes: endings of file names, in lower case with their dot
-    prefixes: starts of file names, for tools that append a number
-    lost: the data of a recording that the format cannot hold
-    kept: the data that a reader returns
-    of: the kinds of recordings that it supports, or empty for all kinds
-    needs_sources: True if the writer reads the recorded program's sources
-    writer: it also takes a report of coverage, or None for one by the recording's own settings, if the format is `of`
-    coverage
-    weighed: the writer of a recording of objects, instead of `writer`, for stacks with a weight of WEIGHTS
-    mark: bytes at the start of each file that seismo wrote, or empty
-    lists_losses: True if the file lists the losses of the recording
-    of_traces: True if it requires a trace, because it holds events in time
-    most_calls: the most calls of a trace that are written, from its start, or 0 if it holds no calls in time
-    labels: True if it labels call paths with host and task, so that a dataset is read with those of each
-    counts: True if it holds numbers of calls, and so supports recordings without times
-    all_times: True if it holds wall times together with their waiting part
-    """
+    """One entry of the registry."""
 
     name: str
     description: str
-    suffixes: tuple[str, ...]
+    suffixes: tuple[str, ...]  # endings of file names, in lower case with their dot
+    # Formats of coverage also take a report, or None for one by the recording's own settings.
     writer: Callable[..., None]
-    lost: str
+    lost: str  # the data of a recording that the format cannot hold
     reader: Callable[[bytes], Recording] | None = None
     binary: bool = False
-    kept: str = ""
-    prefixes: tuple[str, ...] = ()
-    of: tuple[str, ...] = (CALLS,)
-    needs_sources: bool = False
+    kept: str = ""  # the data that the reader returns
+    prefixes: tuple[str, ...] = ()  # starts of file names, for tools that append a number
+    of: tuple[str, ...] = (CALLS,)  # the kinds of recordings that it supports, or empty for all kinds
+    needs_sources: bool = False  # True if the writer reads the recorded program's sources
+    # The writer of a recording of objects, instead of `writer`, for stacks with a weight of WEIGHTS.
     weighed: Callable[[Recording, TextIO, str], None] | None = None
-    mark: bytes = b""
-    lists_losses: bool = False
-    all_times: bool = False
-    labels: bool = False
-    counts: bool = False
-    of_traces: bool = False
-    most_calls: int = 0
+    mark: bytes = b""  # at the start of each file that seismo wrote
+    lists_losses: bool = False  # True if the file lists the losses of the recording
+    all_times: bool = False  # True if it holds wall times together with their waiting part
+    labels: bool = False  # True if it labels call paths with host and task, so that a dataset is read with those
+    counts: bool = False  # True if it holds numbers of calls, and so supports recordings without times
+    of_traces: bool = False  # True if it requires a trace, because it holds events in time
+    most_calls: int = 0  # of a trace that are written, from its start, or 0 if it holds no calls in time
 
     def timed(self, recording: Recording, time: str | None) -> Recording:
         """Return the recording with the times to write (see formats.write()), or raise FormatError."""

@@ -47,24 +47,17 @@ REBUILT = (
 
 @dataclass(slots=True)
 class Cost:
-    """The cost of a function or an edge, with times in ns.
-
-    calls: all calls; primitive: those of outermost nodes
-    own, total: own and total time
-    nested_calls: calls including those of all direct and indirect callees
-    wait, total_wait: the parts of own and total time off the CPU
-    open: the number of nodes on the current path, while a tree is summed
-    """
+    """The cost of a function or an edge, with times in ns."""
 
     calls: int = 0
-    primitive: int = 0
+    primitive: int = 0  # calls of outermost nodes
     own: float = 0.0
     total: float = 0.0
-    nested_calls: int = 0
+    nested_calls: int = 0  # including those of all direct and indirect callees
     resumes: int = 0
-    wait: float = 0.0
-    total_wait: float = 0.0
-    open: int = 0
+    wait: float = 0.0  # the part of `own` off the CPU
+    total_wait: float = 0.0  # the part of `total` off the CPU
+    open: int = 0  # nodes on the current path, while a tree is summed
 
 
 @dataclass(slots=True)

@@ -20,13 +20,10 @@ _COLUMNS = ("own_ns", "calls", "resumes", "exceptions", "awaits", "await_ns", "f
 
 
 class Paths:
-    """The paths of a file that is being read. Nodes, threads and functions are numbered from 0.
-
-    columns: the numbers of the nodes, by the names of the model's columns; own: one of these
-    """
+    """The paths of a file that is being read. Nodes, threads and functions are numbered from 0."""
 
     def __init__(self, builder: Builder) -> None:
-        self.columns: dict[str, list[int]] = {name: [] for name in _COLUMNS}
+        self.columns: dict[str, list[int]] = {name: [] for name in _COLUMNS}  # of the nodes, as the model names them
         self.own = self.columns["own_ns"]
         self._builder = builder
         self._where: list[tuple[int, int, int]] = []  # thread, parent, function

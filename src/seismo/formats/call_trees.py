@@ -26,17 +26,14 @@ _APART = 10_000_000  # larger than any pid of Linux
 
 
 class CallTrees:
-    """The trees of a recording, one per thread, by row of `recording.tree`.
-
-    parent[row] is a row or NONE; function[row] and thread[row] are rows of the tables of that name.
-    """
+    """The trees of a recording, one per thread. Its columns have rows of tables by row of `recording.tree`."""
 
     def __init__(self, recording: Recording) -> None:
         tree = recording.tree
         self.recording = recording
         self.count = len(tree)
         self.threads = len(recording.threads)
-        self.parent: Sequence[int] = tree["parent"]  # ids are rows, because the model's ids are dense
+        self.parent: Sequence[int] = tree["parent"]  # a row or NONE; ids are rows, because they are dense
         self.thread: Sequence[int] = tree["thread"]
         self.function: Sequence[int] = tree["function"]
         self._first_root = array("q", [NONE]) * self.threads

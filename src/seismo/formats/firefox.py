@@ -58,7 +58,6 @@ class _Thread:
     def __init__(self, strings: defaultdict[str, int], shown: list[Frame]) -> None:
         self._strings, self._shown = strings, shown
         self._functions: dict[int, int] = {}
-        self._resources: dict[str, int] = {}
         self._stacks: dict[tuple[int, int], int] = {}  # by the stack above, or -1, and the function
         self._path = [-1]
         self._samples: list[str] = []
@@ -122,10 +121,11 @@ class _Thread:
         shown = [self._shown[function] for function in self._functions]
         count = len(shown)
         python = [frame.kind not in (C, SYNTHETIC) for frame in shown]
-        resources = [self._resources.setdefault(_resource(frame), len(self._resources)) for frame in shown]
+        groups: dict[str, int] = {}
+        resources = [groups.setdefault(_resource(frame), len(groups)) for frame in shown]
         lines = [frame.line if frame.line > 0 else None for frame in shown]
         zeros, nothing = [0] * count, [None] * count
-        names = [self._strings[text] for text in self._resources]
+        names = [self._strings[text] for text in groups]
         tables: dict[str, dict[str, Any]] = {
             "stackTable": {
                 "frame": [function for _, function in self._stacks],

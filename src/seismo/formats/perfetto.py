@@ -7,6 +7,7 @@ the events, so that calls of the same time nest correctly. Counts of the program
 from __future__ import annotations
 
 import struct
+from functools import lru_cache
 from typing import TYPE_CHECKING, BinaryIO
 
 from seismo.formats.base import Format
@@ -113,26 +114,18 @@ def _write_calls(out: BinaryIO, heads: list[bytes], found: TraceTracks, track: T
     on_track = number_field(11, number)
     rest = number_field(13, 2) + _SEQUENCE  # of a packet with interned names
     end = bytes_field(11, number_field(9, _END) + on_track) + rest
-    begins: dict[int, bytes] = {}
-    bounds: dict[int, bytes] = {}
+    begin = lru_cache(None)(lambda function: heads[function] + on_track)
+    bounded = lru_cache(_KNOWN)(lambda bound: bytes_field(4, number_field(1, 2) + varint(3 << 3) + varint(bound)))
     for now, step in steps(found.calls, track):
         if step < 0:
             out.write(bytes_field(1, _at(now) + end))
             continue
-        function = functions[step]
-        event = begins.get(function)
-        if event is None:
-            event = begins[function] = heads[function] + on_track
+        event = begin(functions[step])
         if flags[step]:
             event += bytes_field(4, number_field(1, 1) + _text(6, flag_words(flags[step])))
         bound = max(before[step], after[step])
         if bound > 0:
-            encoded = bounds.get(bound)
-            if encoded is None:
-                encoded = bytes_field(4, number_field(1, 2) + varint(3 << 3) + varint(bound))
-                if len(bounds) < _KNOWN:
-                    bounds[bound] = encoded
-            event += encoded
+            event += bounded(bound)
         out.write(bytes_field(1, _at(now) + bytes_field(11, event) + rest))
 
 

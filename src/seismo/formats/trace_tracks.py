@@ -69,16 +69,13 @@ class Mark(NamedTuple):
 
 
 class TraceTracks(NamedTuple):
-    """The part of a trace to write. Marks and gaps have the place of their track.
-
-    cut_ns: the time at which it was cut, or None
-    """
+    """The part of a trace to write. Marks and gaps have the place of their track."""
 
     calls: Table[CallRow]
     tracks: list[Track]
     marks: list[Mark]
     gaps: list[tuple[int, GapRow]]
-    cut_ns: int | None
+    cut_ns: int | None  # the time at which it was cut
 
 
 def trace_tracks(recording: Recording, most: int) -> TraceTracks:
