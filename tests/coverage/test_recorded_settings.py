@@ -38,7 +38,7 @@ source =
 
 @pytest.fixture
 def project(tmp_path):
-    """A project with a settings file, and a recording of it. run(): a command, in a folder below the project's."""
+    """A project with a settings file. run(): a command, in a folder below the project's."""
     (tmp_path / "app").mkdir()
     (tmp_path / "app" / "core.py").write_text(PROGRAM)
     (tmp_path / ".coveragerc").write_text(RCFILE)
@@ -47,7 +47,6 @@ def project(tmp_path):
     def run(*words, folder=".", status=0):
         return children.seismo(*words, cwd=tmp_path / folder, status=status)
 
-    run("cover", "-o", "r.seismo", "--children", "app/core.py")
     return SimpleNamespace(run=run, folder=tmp_path, recording=str(tmp_path / "r.seismo"))
 
 
@@ -56,6 +55,7 @@ def missing(lcov):
 
 
 def test_reports_from_elsewhere_use_the_settings_of_the_run_and_say_so(project):
+    project.run("cover", "-o", "r.seismo", "--children", "app/core.py")
     done = project.run("report", project.recording, folder="elsewhere")
     assert "100.00 %" in done.stdout
     assert "as recorded" in done.stdout
@@ -82,6 +82,7 @@ def test_reports_from_elsewhere_use_the_settings_of_the_run_and_say_so(project):
 
 
 def test_export_refuses_settings_that_cannot_be(project):
+    project.run("cover", "-o", "r.seismo", "app/core.py")
     both = project.run("export", project.recording, "-f", "lcov", "--no-config", "--rcfile", "x", status=2)
     assert "--rcfile and --no-config cannot be used together" in both.stderr
     absent = project.run("export", project.recording, "-f", "lcov", "--rcfile", "absent.ini", status=2)
@@ -116,6 +117,7 @@ def test_merge_keeps_settings_and_uses_their_paths(project):
 
 
 def test_recordings_that_disagree_are_read_with_the_settings_of_the_project(project):
+    project.run("cover", "-o", "r.seismo", "app/core.py")
     (project.folder / ".coveragerc").write_text("[report]\nprecision = 1\n")
     project.run("cover", "-o", "second.seismo", "app/core.py")
     (project.folder / ".coveragerc").write_text("[report]\nprecision = 3\n")

@@ -109,13 +109,6 @@ def test_no_cost_follows_no_calls():
     assert lines[at + 1].split()[1] == str(90_000_100)
 
 
-def test_resumed_edges_come_back_without_calls():
-    recording = samples.resumed()
-    back = FORMAT.reader(written(recording))
-    assert samples.edges(back, "calls") == samples.edges(recording, "calls")
-    assert samples.flat(back, "calls", "own_ns") == samples.flat(recording, "calls", "own_ns")
-
-
 def annotated(recording, tmp_path, *options):
     """What callgrind_annotate says of each function: nanoseconds by name."""
     program = shutil.which("callgrind_annotate")
@@ -173,12 +166,8 @@ def test_totals_come_back():
 def test_a_file_of_valgrind_is_read():
     back = FORMAT.reader(VALGRIND.encode())
     rows = {row.qualname: row for row in back.functions}
-    assert (rows["main"].own_ns, rows["main"].total_ns, rows["main"].file, rows["main"].line) == (
-        60,
-        120,
-        "/src/a.c",
-        10,
-    )
+    main = rows["main"]
+    assert (main.own_ns, main.total_ns, main.file, main.line) == (60, 120, "/src/a.c", 10)
     assert (rows["work"].calls, rows["work"].own_ns, rows["work"].file) == (3, 50, "/src/b.c")
     assert (rows["leaf"].calls, rows["leaf"].own_ns, rows["leaf"].total_ns) == (6, 10, 10)
 

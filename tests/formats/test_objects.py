@@ -52,12 +52,8 @@ def test_the_lists_say_what_the_model_does():
     assert (dicts["bytes"], dicts["at_least"], dicts["bytes_live"], dicts["live_at_least"]) == (7680, True, 640, True)
     assert types["float"]["before"] == 7
     first = document["objects"][0]
-    assert (first["type"], first["qualname"], first["file"], first["line"]) == (
-        "app.Session",
-        "handle",
-        "/src/app.py",
-        12,
-    )
+    columns = ("type", "qualname", "file", "line")
+    assert [first[column] for column in columns] == ["app.Session", "handle", "/src/app.py", 12]
     assert document["lifetimes"][0] == {"object": 4, "unit": "births", "bucket": 0, "count": 100}
     assert len(document["spans"]) == 20
     assert document["survivors"][0] == {"span": 0, "object": 0, "count": 1}
