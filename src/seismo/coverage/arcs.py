@@ -63,13 +63,7 @@ _NOWHERE = _Way(None)
 
 
 class Steps:
-    """The steps of a module.
-
-    arcs: all steps, as (from, to)
-    with_steps: maps recorded steps through a `with` to direct ones, or to None if they are dropped
-    shared: for each line of several code objects with different successors, such as `def f(): return 1`, the first
-    line, name and successors of each code object
-    """
+    """The steps of a module."""
 
     def __init__(self, tree: ast.Module, lines: frozenset[int], first: Mapping[int, int]) -> None:
         self._first = first
@@ -86,10 +80,15 @@ class Steps:
             self._definition_body(self._pending.pop())
         arcs = ((start, end) for _, _, exits in self._codes for start, ends in exits.items() for end in ends)
         self.arcs: frozenset[Arc] = frozenset(arc for arc in arcs if arc[0] != arc[1])
+        # Maps recorded steps through a `with` to direct ones, or to None if they are dropped.
         self.with_steps: dict[Arc, Arc | None] = {**self._replaced, **dict.fromkeys(self._dropped)}
         self.shared = self._shared()
 
     def _shared(self) -> dict[int, list[tuple[int, str, frozenset[int]]]]:
+        """Return first line, name and successors of each code object of a line that has several, by line.
+
+        An example is `def f(): return 1`.
+        """
         codes: dict[int, list[tuple[int, str, frozenset[int]]]] = {}
         for first, name, exits in self._codes:
             for line, ends in exits.items():
@@ -218,23 +217,15 @@ class Steps:
                 self._step(line, otherwise, ALWAYS_TRUE)
             otherwise = _Way(line)
 
-    def _for(self, node: ast.For | ast.AsyncFor, line: int, way: _Way) -> None:
-        self._looped(node, line, way)
-        out = self._suite(node.orelse, way)
-        self._step(line, out, NEVER_FINISHED)
-
-    def _looped(self, node: ast.For | ast.AsyncFor | ast.While, line: int, way: _Way) -> None:
+    def _loop(self, node: ast.For | ast.AsyncFor | ast.While, line: int, way: _Way) -> None:
+        is_while = isinstance(node, ast.While)
         outer = dict(self._jumps)
         self._jumps[ast.Break] = way
         again = self._jumps[ast.Continue] = _Way(line)
-        why = NEVER_TRUE if isinstance(node, ast.While) else NEVER_STARTED
-        self._step(line, self._suite(node.body, again), why)
+        self._step(line, self._suite(node.body, again), NEVER_TRUE if is_while else NEVER_STARTED)
         self._jumps = outer
-
-    def _while(self, node: ast.While, line: int, way: _Way) -> None:
-        self._looped(node, line, way)
-        if node.orelse or constant(node.test) is None:
-            self._step(line, self._suite(node.orelse, way), ALWAYS_TRUE)
+        if not isinstance(node, ast.While) or node.orelse or constant(node.test) is None:
+            self._step(line, self._suite(node.orelse, way), ALWAYS_TRUE if is_while else NEVER_FINISHED)
 
     def _with(self, node: ast.With | ast.AsyncWith, line: int, way: _Way) -> None:
         if way.line is None:
@@ -297,7 +288,7 @@ class Steps:
 
 
 _WALKS: dict[type[ast.AST], Callable[[Steps, Any, int, _Way], None]] = {ast.If: Steps._if, ast.Match: Steps._match}
-_WALKS |= {ast.For: Steps._for, ast.AsyncFor: Steps._for, ast.While: Steps._while}
+_WALKS |= {ast.For: Steps._loop, ast.AsyncFor: Steps._loop, ast.While: Steps._loop}
 _WALKS |= {ast.With: Steps._with, ast.AsyncWith: Steps._with}
 _WALKS |= {ast.Try: Steps._try, ast.TryStar: Steps._try}
 _WALKS |= {ast.FunctionDef: Steps._define, ast.AsyncFunctionDef: Steps._define, ast.ClassDef: Steps._define}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -56,7 +57,7 @@ class ExecutedFiles:
         self.generated: set[str] = set()
         self._folder = folder
         self._places = _places(recording)
-        self._resolved: dict[str, str] = {}
+        self._resolved = functools.cache(_resolved)
         self._of_function: list[tuple[ExecutedLines, set[int], set[Arc]] | None] = []
         self._functions(recording)
         lines, arcs = self._context_names(recording)
@@ -96,14 +97,7 @@ class ExecutedFiles:
         if not path:
             self.generated.add(file)
             return None
-        resolved = self._resolved.get(path)
-        if resolved is None:
-            try:
-                resolved = os.path.realpath(path)
-            except ValueError:  # not a path: it has a zero byte or cannot be encoded
-                resolved = path
-            self._resolved[path] = resolved
-        recorded = self.files.setdefault(resolved, ExecutedLines())
+        recorded = self.files.setdefault(self._resolved(path), ExecutedLines())
         recorded.versions.update(versions)
         return recorded
 
@@ -131,13 +125,17 @@ def _count(
         contexts.setdefault(place, set()).update(names)
 
 
+def _resolved(path: str) -> str:
+    try:
+        return os.path.realpath(path)
+    except ValueError:  # not a path: it has a zero byte or cannot be encoded
+        return path
+
+
 def _places(recording: Recording) -> dict[str, tuple[str, set[tuple[int, int]]]]:
     """Map each co_filename to its absolute path ("" if it is no file) and its recorded versions."""
     places: dict[str, tuple[str, set[tuple[int, int]]]] = {}
     for file, path, size, _, crc, *_ in rows_of(recording, "sources"):
-        known = places.get(file)
-        if known is None or not known[0]:
-            places[file] = path, {(size, crc)} | (known[1] if known else set())
-        else:
-            known[1].add((size, crc))
+        known, versions = places.get(file, ("", set()))
+        places[file] = known or path, versions | {(size, crc)}
     return places

@@ -58,12 +58,7 @@ def parse(
 
 
 class ParsedSource:
-    """The coverage-related structure of a source file. Lines are numbered from 1.
-
-    text: the source text
-    statements, excluded: first lines of logical lines
-    first_lines: maps each line of a longer logical line to its first line
-    """
+    """The coverage-related structure of a source file. Lines are numbered from 1."""
 
     def __init__(self, source: str, path: str, exclude: tuple[str, ...], exclude_partial: tuple[str, ...]) -> None:
         self.text = source
@@ -81,6 +76,7 @@ class ParsedSource:
             except (ValueError, RecursionError, MemoryError, OverflowError) as error:
                 raise SourceError(f"the source cannot be parsed: {str(error) or type(error).__name__}", path) from None
         self._layout = Layout(self._tree, source)
+        # Maps each line of a longer logical line to its first line, which stands for it in all sets of lines.
         self.first_lines = self._first = self._layout.first
         self._code = code
         self._lines = frozenset(_lines_of(code)) if code is not None else frozenset()  # that have instructions

@@ -11,15 +11,15 @@ import gzip
 import io
 import os
 import zlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 from seismo.errors import FormatError, RecordingError, did_you_mean
 from seismo.formats.destination import buffer
-from seismo.recording_kinds import CALLS, COVERAGE, KINDS, OBJECTS, entry, shown_as
+from seismo.recording_kinds import CALLS, KINDS, entry, shown_as
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from _typeshed import SupportsWrite
 
@@ -65,8 +65,8 @@ class Format:
     prefixes: tuple[str, ...] = ()  # starts of file names, for tools that append a number
     of: tuple[str, ...] = (CALLS,)  # the kinds of recordings that it supports, or empty for all kinds
     needs_sources: bool = False  # True if the writer reads the recorded program's sources
-    # The writer of a recording of objects, instead of `writer`, for stacks with a weight of WEIGHTS.
-    weighed: Callable[[Recording, TextIO, str], None] | None = None
+    # Writers by kind, instead of `writer`, for stacks with a weight of WEIGHTS.
+    weighed: Mapping[str, Callable[[Recording, TextIO, str], None]] = field(default_factory=dict)
     mark: bytes = b""  # at the start of each file that seismo wrote
     lists_losses: bool = False  # True if the file lists the losses of the recording
     all_times: bool = False  # True if it holds wall times together with their waiting part
@@ -112,7 +112,7 @@ class Format:
                 f"{self.name} files hold times, and this recording was made without any",
                 hint="formats that hold calls: collapsed-calls, json, callgrind, pprof, otlp, pstats",
             )
-        weighed = self.weighed if kind == OBJECTS else None
+        weighed = self.weighed.get(kind)
         if weight and (weighed is None or weight not in WEIGHTS):
             raise FormatError(
                 f"a {self.name} file of this recording cannot be weighted by {weight}",
@@ -122,7 +122,7 @@ class Format:
         with buffer(file, self.binary, self.name) as out:
             if weighed is not None:
                 weighed(recording, out, weight or WEIGHTS[0])
-            elif COVERAGE in self.of:
+            elif "coverage" in self.of:
                 self.writer(recording, out, report)
             else:
                 self.writer(recording, out)

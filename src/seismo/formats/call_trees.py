@@ -40,18 +40,11 @@ class CallTrees:
         self._first_child = array("q", [NONE]) * self.count
         self._next = array("q", [NONE]) * self.count
         self._entered = 0  # by all walks, for progress
-        self._link()
-
-    def _link(self) -> None:
-        parent, thread, after = self.parent, self.thread, self._next
         for row in range(self.count - 1, -1, -1):  # backwards, so that siblings keep the order of the rows
-            above = parent[row]
-            if above >= 0:
-                after[row] = self._first_child[above]
-                self._first_child[above] = row
-            else:
-                after[row] = self._first_root[thread[row]]
-                self._first_root[thread[row]] = row
+            above = self.parent[row]
+            firsts, place = (self._first_child, above) if above >= 0 else (self._first_root, self.thread[row])
+            self._next[row] = firsts[place]
+            firsts[place] = row
 
     def walk(self, thread: int) -> Iterator[int]:
         """Yield the nodes of a thread (its row) depth first: `row` on entry and `~row` on exit."""

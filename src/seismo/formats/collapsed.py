@@ -164,7 +164,7 @@ FORMAT = _format(
     "calls",
     suffixes=(".collapsed", ".folded", ".txt"),
     of=(OF_CALLS, OBJECTS),
-    weighed=_write_objects,
+    weighed={OBJECTS: _write_objects},
 )
 LONG = _format(
     "collapsed-long", "own time in ns, with the files and lines of functions: many times as large", "calls", places=True

@@ -201,6 +201,6 @@ FORMAT = Format(
     kept="threads, functions, paths and own times",
     of=(CALLS, OBJECTS),
     most_calls=MOST,
-    weighed=_write_objects,
+    weighed={OBJECTS: _write_objects},
     mark=b'"exporter":"seismo"',
 )
