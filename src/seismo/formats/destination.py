@@ -56,6 +56,8 @@ def buffer(file: SupportsWrite[Any], binary: bool, what: str) -> AbstractContext
 
 
 def _takes_text(file: SupportsWrite[Any]) -> bool:
+    if isinstance(file, io.TextIOBase):
+        return True
     try:
         file.write(b"")
     except TypeError:
