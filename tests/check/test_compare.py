@@ -4,7 +4,7 @@ import pytest
 from counts import exact
 
 from seismo.check.change_causes import suspects
-from seismo.check.compare import EXACT, Bands, Verdict, compare
+from seismo.check.compare import Verdict, compare
 from seismo.check.limits import parse_limit
 from seismo.check.measurement import ELSEWHERE, Function, Measurement, Range, Stamp, over_runs
 from seismo.errors import UsageError
@@ -26,8 +26,8 @@ def measured(depth=None, tests=None, codes=None, **calls):
     return found
 
 
-def verdict(old, new, limit, bands=EXACT):
-    return compare(old, new, [parse_limit(limit)], bands).verdict
+def verdict(old, new, limit, tolerated=0.0):
+    return compare(old, new, [parse_limit(limit)], tolerated).verdict
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ def test_where_everything_differs_nothing_is_decided():
 def test_a_relative_band_is_for_other_versions():
     old, new = measured(app__f=1000), measured(app__f=1040)
     assert verdict(old, new, "calls <= +1%") is Verdict.BEYOND
-    assert verdict(old, new, "calls <= +1%", Bands(relative=0.05)) is Verdict.WITHIN
+    assert verdict(old, new, "calls <= +1%", 0.05) is Verdict.WITHIN
 
 
 def test_a_renamed_function_is_followed_by_what_it_consists_of():

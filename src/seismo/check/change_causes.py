@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 # Smaller parts are ignored: of the count of a function with unchanged code, where the order of addresses causes noise,
 # and of the largest score.
 WORTH = 0.01
+MOST = 5
 Edges = dict[Function, dict[Function, int]]
 
 
@@ -80,8 +81,8 @@ class Suspect:
     where: str = ""
 
 
-def suspects(found: Comparison, most: int = 5) -> list[Suspect]:
-    """Return the functions that do more now, the most relevant first."""
+def suspects(found: Comparison) -> list[Suspect]:
+    """Return the functions that do more now, at most MOST, the most relevant first."""
     work = _Work(found)
     excess = work.excess()
     callers = found.new.callers
@@ -102,7 +103,7 @@ def suspects(found: Comparison, most: int = 5) -> list[Suspect]:
     least = WORTH * max(scores.values(), default=0.0)
     worth = [one for one, score in scores.items() if score >= least]
     ranked = sorted(worth, key=lambda one: (one in work.changed, scores[one], str(one)), reverse=True)
-    return [work.suspect(one, scores[one], bool(excess.get(one)), below[one]) for one in ranked[:most]]
+    return [work.suspect(one, scores[one], bool(excess.get(one)), below[one]) for one in ranked[:MOST]]
 
 
 def _nearest(function: Function, among: Collection[Function], callers: Edges) -> list[Function]:

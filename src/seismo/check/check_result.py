@@ -1,27 +1,33 @@
-"""The check as a whole: measuring, comparing, and confirming findings beyond a limit.
-
-A finding beyond its limit is confirmed by one more run of each side that can run, so that random variation becomes a
-range. An alarm thus requires that all runs of one side exceed all of the other side.
-"""
+"""The check as a whole: comparing, confirming findings beyond a limit, and the result."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from seismo.check.change_causes import Suspect, suspects
-from seismo.check.compare import EXACT, Bands, Comparison, Verdict, compare
-from seismo.check.counted_runs import RUN_OF_BIRTHS, RUN_OF_CALLS, CountedRuns
+from seismo.check.compare import Comparison, Verdict, compare
+from seismo.check.counted_runs import RUN_OF_BIRTHS, RUN_OF_CALLS
+from seismo.check.measurement import Measurement
 from seismo.errors import CheckError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
+    from typing import Protocol
 
     from seismo.check.cpu_time import CpuTimes
     from seismo.check.growth_by_size import Growth
     from seismo.check.limits import Limit
-    from seismo.check.measurement import Measurement, Stamp
+    from seismo.check.measurement import Stamp
 
+    class Runs(Protocol):
+        """The runs of a side, which can be continued."""
+
+        def measurement(self) -> Measurement:
+            """Return the counts of all runs."""
+
+
+Side = TypeVar("Side", bound="Runs")
 BORN = ("births", "bytes")
 
 
@@ -30,8 +36,8 @@ class Outcome:
     """The result of a check.
 
     `comparison` is None if there was nothing to compare with. `against` names the baseline. `remarks` are further
-    sentences for the report. `worse` has growths that became worse than linear, with the earlier ones; with
-    `worse_decides` they count as beyond.
+    sentences for the report. `worse` has growths that became worse than linear, with the earlier ones; they count as
+    beyond.
     """
 
     new: Measurement
@@ -41,7 +47,6 @@ class Outcome:
     remarks: list[str] = field(default_factory=list)
     growths: list[Growth] = field(default_factory=list)
     worse: list[tuple[Growth, Growth | None]] = field(default_factory=list)
-    worse_decides: bool = False
     times: CpuTimes | None = None
     updated: str = ""
 
@@ -57,10 +62,9 @@ class Outcome:
     @property
     def verdict(self) -> Verdict:
         """The verdict: BEYOND, UNDECIDED or WITHIN."""
-        found = self.comparison.verdict if self.comparison is not None else Verdict.WITHIN
-        if (self.worse and self.worse_decides) or (self.times is not None and self.times.is_beyond):
+        if self.worse or (self.times is not None and self.times.is_beyond):
             return Verdict.BEYOND
-        return found
+        return self.comparison.verdict if self.comparison is not None else Verdict.WITHIN
 
     @property
     def uncounted(self) -> list[str]:
@@ -75,26 +79,27 @@ class Outcome:
 
 
 def compared_and_confirmed(
-    old: CountedRuns | Measurement,
-    new: CountedRuns,
-    limits: Sequence[Limit],
-    bands: Bands = EXACT,
-    confirm: bool = True,
+    old: Side | Measurement, new: Side, limits: Sequence[Limit], tolerated: float, again: Callable[[Side, str], None]
 ) -> Comparison:
-    """Compare; if something is beyond its limit, measure the sides that can run once more and compare again."""
-    found = compare(_of(old), new.measurement(), limits, bands)
-    if confirm and found.beyond:
-        quantities = {finding.limit.quantity for finding in found.beyond}
-        for kind, wanted in ((RUN_OF_BIRTHS, quantities & {*BORN}), (RUN_OF_CALLS, quantities - {*BORN})):
-            for side in (old, new):
-                if wanted and isinstance(side, CountedRuns):
-                    side.again(kind)
-        found = compare(_of(old), new.measurement(), limits, bands)
-    return found
+    """Compare; if something is beyond its limit, run the sides that can run once more, and compare again.
 
+    So random variation becomes a range: an alarm requires that all runs of one side exceed all of the other side.
+    `again(side, kind)` makes a run of births or of calls.
+    """
 
-def _of(side: CountedRuns | Measurement) -> Measurement:
-    return side.measurement() if isinstance(side, CountedRuns) else side
+    def compared() -> Comparison:
+        before = old if isinstance(old, Measurement) else old.measurement()
+        return compare(before, new.measurement(), limits, tolerated)
+
+    found = compared()
+    if not found.beyond:
+        return found
+    quantities = {finding.limit.quantity for finding in found.beyond}
+    for kind, wanted in ((RUN_OF_BIRTHS, quantities & {*BORN}), (RUN_OF_CALLS, quantities - {*BORN})):
+        for side in (old, new):
+            if wanted and not isinstance(side, Measurement):
+                again(side, kind)
+    return compared()
 
 
 def of_other_versions(old: Stamp, new: Stamp, path: str, tolerated: bool, options: str = "--") -> list[str]:

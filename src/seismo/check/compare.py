@@ -5,9 +5,9 @@
     found.verdict       Verdict.BEYOND if any is, else UNDECIDED if any is, else WITHIN
 
 A difference between runs of one program is not a change. A count that varies a little between the runs of a side gets a
-band: the runs' range, widened by `Bands.widen` times its width. A count that varies by more than `Bands.largest` of
-itself is left out of sums on both sides and listed (`Comparison.left_out`). A change counts only if the bands allow no
-other conclusion: the lower end of the new band exceeds what the limit allows over the upper end of the old one.
+band: the runs' range, widened at both ends by WIDEN times its width. A count that varies by more than LARGEST of itself
+is left out of sums on both sides and listed (`Comparison.left_out`). A change counts only if the bands allow no other
+conclusion: the lower end of the new band exceeds what the limit allows over the upper end of the old one.
 """
 
 from __future__ import annotations
@@ -25,6 +25,11 @@ if TYPE_CHECKING:
     from seismo.check.limits import Limit
 
 
+WIDEN = 2
+LARGEST = 0.1
+SMALLEST = 2  # a range up to this width is never left out
+
+
 class Verdict(Enum):
     """The result of a limit."""
 
@@ -35,35 +40,16 @@ class Verdict(Enum):
     WITHIN = "within"
 
 
-@dataclass(frozen=True)
-class Bands:
-    """The differences to ignore.
-
-    `relative` is the share by which any count may differ, for sides of different versions. `widen` is the multiple of
-    the runs' range that is added at both ends. `largest` is the width, as a share of the greatest count, above which a
-    count is left out. `smallest` is a width up to which no count is left out.
-    """
-
-    relative: float = 0.0
-    widen: float = 2.0
-    largest: float = 0.1
-    smallest: int = 2
-
-    def around(self, found: Range) -> Range:
-        """Return the band of a count."""
-        more = int((found.high - found.low) * self.widen + 0.999)
-        return Range(
-            max(0, int((found.low - more) * (1 - self.relative))),
-            int((found.high + more) * (1 + self.relative) + 0.999),
-        )
-
-    def is_out(self, found: Range) -> bool:
-        """Return True if the count varies too much between runs."""
-        width = found.high - found.low
-        return width > self.smallest and width > self.largest * found.high
+def _band(found: Range, tolerated: float) -> Range:
+    more = (found.high - found.low) * WIDEN
+    low, high = (found.low - more) * (1 - tolerated), (found.high + more) * (1 + tolerated)
+    return Range(max(0, int(low)), int(high + 0.999))
 
 
-EXACT = Bands()
+def _varies(found: Range) -> bool:
+    """Return True if the count varies too much between runs."""
+    width = found.high - found.low
+    return width > SMALLEST and width > LARGEST * found.high
 
 
 @dataclass(frozen=True)
@@ -118,8 +104,11 @@ class Comparison:
         return sorted((one for one in self.findings if one.verdict is Verdict.BEYOND), key=lambda one: -one.growth)
 
 
-def compare(old: Measurement, new: Measurement, limits: Iterable[Limit], bands: Bands = EXACT) -> Comparison:
-    """Compare `new` with `old`. Stamp.differences checks if the two are comparable at all."""
+def compare(old: Measurement, new: Measurement, limits: Iterable[Limit], tolerated: float = 0.0) -> Comparison:
+    """Compare `new` with `old`. Stamp.differences checks if the two are comparable at all.
+
+    `tolerated` is the share by which any count may differ, for sides of different versions.
+    """
     old, renamed = followed(old, new)
     found = Comparison(old, new, renamed=renamed)
     sides: tuple[tuple[Mapping[Any, Counts], Mapping[Any, Counts]], ...]
@@ -129,19 +118,19 @@ def compare(old: Measurement, new: Measurement, limits: Iterable[Limit], bands: 
         for name in names:
             both = before.get(name, {}), after.get(name, {})
             for quantity in {**both[0], **both[1]}:
-                if any(bands.is_out(counts.get(quantity, NOTHING)) for counts in both):
+                if any(_varies(counts.get(quantity, NOTHING)) for counts in both):
                     found.left_out.setdefault(name, []).append(quantity)
     for limit in limits:
         if limit.quantity == "depth":
-            found.findings.append(_depth(limit, old, new, bands))
+            found.findings.append(_depth(limit, old, new, tolerated))
         elif limit.scope:
-            found.findings += _each(limit, found, bands)
+            found.findings += _each(limit, found, tolerated)
         else:
-            found.findings.append(_sum(limit, found, bands))
+            found.findings.append(_sum(limit, found, tolerated))
     return found
 
 
-def _sum(limit: Limit, found: Comparison, bands: Bands) -> Finding:
+def _sum(limit: Limit, found: Comparison, tolerated: float) -> Finding:
     """Return the finding for the sum of matching functions, without those left out.
 
     Without any functions, it is the sum of the tests.
@@ -164,16 +153,16 @@ def _sum(limit: Limit, found: Comparison, bands: Bands) -> Finding:
     # Objects whose line was unknown before and is known now are not additional objects.
     unknown = [side.functions.get(ELSEWHERE, {}).get(quantity, NOTHING) for side in (found.old, found.new)]
     moved = max(0, unknown[0].high - unknown[1].low)
-    judged = _judged(limit, None, before, after, bands, share)
+    judged = _judged(limit, None, before, after, tolerated, share)
     if moved and judged.verdict is Verdict.BEYOND:
-        placed = _judged(limit, None, before, Range(after.low - moved, after.high), bands, share)
+        placed = _judged(limit, None, before, Range(after.low - moved, after.high), tolerated, share)
         judged = replace(judged, verdict=placed.verdict)
     if share > 0.5 and judged.verdict is not Verdict.BEYOND:  # the rest is not representative
         return Finding(limit, None, before, after, judged.allowed, Verdict.UNDECIDED, share)
     return judged
 
 
-def _each(limit: Limit, found: Comparison, bands: Bands) -> list[Finding]:
+def _each(limit: Limit, found: Comparison, tolerated: float) -> list[Finding]:
     """Return a finding for each function or test that is not within its limit, and one for the rest."""
     quantity = limit.quantity
     per_test = limit.scope == "test"
@@ -188,23 +177,23 @@ def _each(limit: Limit, found: Comparison, bands: Bands) -> list[Finding]:
         has_no_baseline = per_test and limit.fixed is None and name not in old  # as a new test
         if not has_no_baseline and quantity not in found.left_out.get(name, ()):
             before = old.get(name, {}).get(quantity, NOTHING)
-            judged.append(_judged(limit, name, before, counts[quantity], bands))
+            judged.append(_judged(limit, name, before, counts[quantity], tolerated))
     notable = [one for one in judged if one.verdict is not Verdict.WITHIN]
     if len(notable) == len(judged) and judged:
         return notable
     return [*notable, Finding(limit, None, NOTHING, NOTHING, 0, Verdict.WITHIN)]
 
 
-def _depth(limit: Limit, old: Measurement, new: Measurement, bands: Bands) -> Finding:
+def _depth(limit: Limit, old: Measurement, new: Measurement, tolerated: float) -> Finding:
     if new.depth is None or (old.depth is None and limit.fixed is None):
         return Finding(limit, None, old.depth or NOTHING, new.depth or NOTHING, 0, Verdict.UNMEASURED)
-    return _judged(limit, None, old.depth or NOTHING, new.depth, bands)
+    return _judged(limit, None, old.depth or NOTHING, new.depth, tolerated)
 
 
 def _judged(
-    limit: Limit, subject: Function | str | None, old: Range, new: Range, bands: Bands, share: float = 0.0
+    limit: Limit, subject: Function | str | None, old: Range, new: Range, tolerated: float, share: float = 0.0
 ) -> Finding:
-    old_band, new_band = bands.around(old), bands.around(new)
+    old_band, new_band = _band(old, tolerated), _band(new, tolerated)
     allowed = limit.allowed(old_band.high)
     if new_band.low > allowed:
         verdict = Verdict.BEYOND

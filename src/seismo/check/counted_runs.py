@@ -44,8 +44,8 @@ class Side:
 
     `words` are the program and its arguments, as after `python`. `folder` is its current folder, `root` the project's.
     `name` is the side's name in errors, such as "main". `paths` precede PYTHONPATH; `variables` are added to the
-    environment. `source` is the interpreter's hook that counts, or "" for the best one. `lines` selects the files whose
-    lines are counted: OWN (neither the standard library nor installed) or ALL.
+    environment. `lines` selects the files whose lines are counted: OWN (neither the standard library nor installed) or
+    ALL.
     """
 
     words: list[str]
@@ -54,7 +54,6 @@ class Side:
     name: str = ""
     paths: tuple[str, ...] = ()
     variables: Mapping[str, str] = field(default_factory=dict)
-    source: str = ""
     lines: str = OWN
 
     def environment(self) -> dict[str, str]:
@@ -65,14 +64,10 @@ class Side:
 
 
 class FailedError(CheckError):
-    """Raised if the program failed.
+    """Raised if the program failed. `output` is the end of its output."""
 
-    `status` is its exit status, negative for a signal; `output` is the end of its output.
-    """
-
-    def __init__(self, what: str, where: str = "", hint: str = "", status: int = 1, output: bytes = b"") -> None:
+    def __init__(self, what: str, where: str = "", hint: str = "", output: bytes = b"") -> None:
         super().__init__(what, where, hint)
-        self.status = status
         self.output = output
 
 
@@ -88,14 +83,12 @@ def measure(side: Side, kind: str = RUN_OF_CALLS, show: Callable[[bytes, bool], 
         if kind == RUN_OF_CALLS:
             command += ["--lines", str(lines)]
             command += ["--everywhere"] if side.lines == ALL else []
-            command += ["--source", side.source] if side.source else []
         status, output = run([*command, *side.words], side, show)
         if status:
             raise FailedError(
                 f"the program {_ended(status)}{f' at {side.name}' if side.name else ''}",
                 " ".join(side.words),
                 "nothing is compared, and no baseline is written",
-                status,
                 b"" if show else output,
             )
         parts, uncounted = _parts(f"{first}.parts")
@@ -192,36 +185,19 @@ def run(command: Sequence[str], side: Side, show: Callable[[bytes, bool], None] 
     return status, bytes(kept)
 
 
-def measured(
-    side: Side,
-    runs: int = 2,
-    objects: bool = True,
-    show: Callable[[bytes, bool], None] | None = None,
-    progress: Callable[[str], None] | None = None,
-) -> CountedRuns:
-    """Measure a side by some runs of calls and lines, and one of births, with progress messages."""
-    found = CountedRuns(side, progress=progress)
-    for number in range(runs):
-        found.again(RUN_OF_CALLS, show if not number else None)
-    if objects:
-        found.again(RUN_OF_BIRTHS)
-    return found
-
-
 @dataclass
 class CountedRuns:
-    """The runs of a side."""
+    """The runs of a side. `progress` receives a message before each."""
 
     side: Side
+    progress: Callable[[str], None]
     calls: list[Measurement] = field(default_factory=list)
     objects: list[Measurement] = field(default_factory=list)
-    progress: Callable[[str], None] | None = None
 
     def again(self, kind: str, show: Callable[[bytes, bool], None] | None = None) -> None:
         """Make another run."""
-        if self.progress is not None:
-            what = "births" if kind == RUN_OF_BIRTHS else "calls and lines"
-            self.progress(f"{self.side.name or 'now'}: counts {what}")
+        what = "births" if kind == RUN_OF_BIRTHS else "calls and lines"
+        self.progress(f"{self.side.name or 'now'}: counts {what}")
         (self.objects if kind == RUN_OF_BIRTHS else self.calls).append(measure(self.side, kind, show))
 
     def measurement(self) -> Measurement:

@@ -55,21 +55,17 @@ class CpuTimes:
         return low > self.limit or high < self.limit
 
 
-def compared(
-    old: Side, new: Side, limit: float, progress: Callable[[str], None] | None = None, most: int = MOST
-) -> CpuTimes:
-    """Run both sides in turn until the result is decided, or for `most` pairs.
+def compared(old: Side, new: Side, limit: float, progress: Callable[[str], None]) -> CpuTimes:
+    """Run both sides in turn until the result is decided, or for MOST pairs.
 
     Raise FailedError or CheckError on failure.
     """
     found = CpuTimes(limit)
     cpu_seconds(old)
     cpu_seconds(new)  # the first runs fill caches and are not counted
-    while len(found.old) < most and not (len(found.old) >= FEWEST and found.is_decided):
-        if progress is not None:
-            progress(f"times: pair {len(found.old) + 1}")
-        sides = (old, new) if len(found.old) % 2 else (new, old)
-        for side in sides:
+    while len(found.old) < MOST and not (len(found.old) >= FEWEST and found.is_decided):
+        progress(f"times: pair {len(found.old) + 1}")
+        for side in (old, new) if len(found.old) % 2 else (new, old):
             (found.old if side is old else found.new).append(cpu_seconds(side))
     return found
 

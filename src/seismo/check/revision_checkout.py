@@ -54,9 +54,7 @@ def checked_out(side: Side, revision: str, build: str = "") -> Iterator[tuple[Si
         if build:
             status, output = run(["/bin/sh", "-c", build], replace(old, folder=there))
             if status:
-                raise FailedError(
-                    f"the build at {revision} failed with exit status {status}", build, "", status, output
-                )
+                raise FailedError(f"the build at {revision} failed with exit status {status}", build, output=output)
         yield old, remarks
     finally:
         _tried(top, "worktree", "remove", "--force", there)

@@ -38,8 +38,8 @@ class _Counted(RecordingVerb):
         return found
 
 
-def _calls(given: Given, _program: Program) -> dict[str, object]:
-    return {"c_functions": "all", "timing": "none"} | {name: given[name] for name in ("source",) if name in given}
+def _calls(_given: Given, _program: Program) -> dict[str, object]:
+    return {"c_functions": "all", "timing": "none"}
 
 
 def _objects(_given: Given, _program: Program) -> dict[str, object]:
@@ -58,7 +58,6 @@ VERBS = {
         (
             Option("--lines", "also count lines, into this file", metavar="FILE"),
             Option("--everywhere", "count lines of libraries, too"),
-            Option("--source", "which of the interpreter's hooks to use", metavar="NAME"),
         ),
         _calls,
         name="check",

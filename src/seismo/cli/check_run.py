@@ -12,9 +12,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from seismo.check import baseline, revision_checkout
-from seismo.check.check_result import Outcome, compared_and_confirmed, of_other_versions
-from seismo.check.compare import Bands
-from seismo.check.counted_runs import OWN, CountedRuns, FailedError, Side, measure, measured
+from seismo.check.check_result import BORN, Outcome, compared_and_confirmed, of_other_versions
+from seismo.check.counted_runs import OWN, RUN_OF_BIRTHS, RUN_OF_CALLS, CountedRuns, FailedError, Side, measure
 from seismo.check.cpu_time import compared
 from seismo.check.growth_by_size import became_worse, growths, parse_sizes
 from seismo.check.limits import DEFAULTS, parse_limit
@@ -45,7 +44,7 @@ class CheckRun:
         reason = why_not()
         self.objects = not given.get("no_objects") and not reason
         self.limits = [parse_limit(text) for text in given.get("limit", ())] or [
-            one for one in DEFAULTS if self.objects or one.quantity not in ("births", "bytes")
+            one for one in DEFAULTS if self.objects or one.quantity not in BORN
         ]
         self.remarks = [] if self.objects or given.get("no_objects") else [f"births are not counted: {reason}"]
         self.formats: list[tuple[str, str]] = given.get("format") or [("text", "")]
@@ -149,16 +148,24 @@ class CheckRun:
         return of_other_versions(old.stamp, new.stamp if new is not None else here, path, "tolerate" in self.given)
 
     def _compared(self, old: CountedRuns | Measurement, new: CountedRuns, outcome: Outcome) -> Outcome:
-        bands = Bands(relative=self.given.get("tolerate", 0) / 100)
-        confirm = not self.given.get("update")  # counts that become the new baseline need no confirming run
-        outcome.explain(compared_and_confirmed(old, new, self.limits, bands, confirm=confirm))
+        def again(side: CountedRuns, kind: str) -> None:
+            if not self.given.get("update"):  # counts that become the new baseline need no confirming run
+                side.again(kind)
+
+        tolerated = self.given.get("tolerate", 0) / 100
+        outcome.explain(compared_and_confirmed(old, new, self.limits, tolerated, again))
         return outcome
 
     # ---- what is measured ----
 
     def _measured(self, side: Side, shown: bool) -> CountedRuns:
-        show = self._show if shown and not self.quiet else None
-        return measured(self._sized(side), self.given.get("runs", 2), self.objects, show, self._note)
+        """Measure a side by runs of calls and lines, the first of which is shown on request, and one of births."""
+        found = CountedRuns(self._sized(side), self._note)
+        for number in range(self.given.get("runs", 2)):
+            found.again(RUN_OF_CALLS, self._show if shown and not number and not self.quiet else None)
+        if self.objects:
+            found.again(RUN_OF_BIRTHS)
+        return found
 
     def _sized(self, side: Side, size: int = 0) -> Side:
         """Return the side with the given size, by default the largest."""
@@ -180,7 +187,6 @@ class CheckRun:
         outcome.growths = list(found[-1].values())
         if old is not None:
             outcome.worse = became_worse(found[0], found[1])
-            outcome.worse_decides = True
 
     @property
     def _timed(self) -> bool:

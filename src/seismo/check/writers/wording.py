@@ -55,7 +55,7 @@ def headline(outcome: Outcome) -> str:
     beyond = [one for one in comparison.findings if one.verdict is Verdict.BEYOND]
     if outcome.verdict is Verdict.BEYOND:
         parts = [f"{len(beyond)} {'limit is' if len(beyond) == 1 else 'limits are'} exceeded"] if beyond else []
-        if outcome.worse and outcome.worse_decides:
+        if outcome.worse:
             functions = "function" if len(outcome.worse) == 1 else "functions"
             parts.append(f"{len(outcome.worse)} {functions} became worse than linear")
         if outcome.times is not None and outcome.times.is_beyond:
@@ -101,8 +101,9 @@ def changes(counts: Changes) -> str:
     return ", ".join(shown)
 
 
-def details(suspect: Suspect, most: int = 3) -> list[str]:
+def details(suspect: Suspect) -> list[str]:
     """Return the numbers of a suspect, one line each."""
+    most = 3  # of each kind
     lines = [counts] if (counts := changes(suspect.counts)) else []
     for line in suspect.lines[:most]:
         note = f", {line.note}" if line.note else ""
@@ -140,12 +141,12 @@ def time_said(outcome: Outcome) -> str:
     )
 
 
-def left_out(outcome: Outcome, most: int = 8) -> list[str]:
-    """Return the functions and tests that vary between runs."""
+def left_out(outcome: Outcome) -> list[str]:
+    """Return the functions and tests that vary between runs, the first eight by name."""
     if outcome.comparison is None:
         return []
     found = [
         f"{printable(str(one))} ({', '.join(quantities)})" for one, quantities in outcome.comparison.left_out.items()
     ]
-    more = [f"and {len(found) - most} more"] if len(found) > most else []
-    return found[:most] + more
+    more = [f"and {len(found) - 8} more"] if len(found) > 8 else []
+    return found[:8] + more

@@ -25,9 +25,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from seismo.check import baseline
-from seismo.check.check_result import BORN, Outcome, of_other_versions
-from seismo.check.compare import Bands, Verdict, compare
-from seismo.check.counted_runs import Side
+from seismo.check.check_result import Outcome, compared_and_confirmed, of_other_versions
+from seismo.check.compare import Verdict
+from seismo.check.counted_runs import RUN_OF_BIRTHS, Side
 from seismo.check.limits import DEFAULTS, TEST_DEFAULTS, Limit, parse_limit
 from seismo.check.revision_checkout import checked_out, is_revision, path_of_project, refuse_others, root_of
 from seismo.errors import CheckError, SeismoError, UsageError
@@ -188,7 +188,6 @@ class Main(Again):
             raise UsageError("--seismo-build is for a revision of git", hint="give one with --seismo-against")
         self._births = not options.seismo_no_objects and not why_not()
         self._limits = [parse_limit(text) for text in options.seismo_limit]
-        self._bands = Bands(relative=(options.seismo_tolerate or 0) / 100)
         self.outcome: Outcome | None = None
         self.notes: list[str] = []
         self._over_budget: dict[str, str] = {}
@@ -278,7 +277,7 @@ class Main(Again):
             tolerated = self.options.seismo_tolerate is not None
             outcome.remarks += of_other_versions(old.stamp, measurement.stamp, self.file, tolerated, OPTIONS)
             all_of_old = {test_of(name) for name in old.tests} <= passed
-            self._compare(old, None, new, outcome, common, all_of_old)
+            self._compare(old, new, outcome, common, all_of_old)
         if update:
             baseline.write(new.measurement(), self.file)
             outcome.updated = self.file
@@ -302,30 +301,28 @@ class Main(Again):
                     side.again(common, 0, births=True)
             refuse_others(old.measurement(), there, self.root)
             outcome = Outcome(new.measurement(), self.revision, remarks=list(remarks))
-            self._compare(old.measurement(), old, new, outcome, common, True)
+            self._compare(old, new, outcome, common, True)
         return outcome
 
     def _compare(
-        self, before: Measurement, old: SuiteSide | None, new: SuiteSide, outcome: Outcome, common: set[str], sums: bool
+        self, old: SuiteSide | Measurement, new: SuiteSide, outcome: Outcome, common: set[str], sums: bool
     ) -> None:
         """Compare, with one more run of each side for findings beyond a limit.
 
         `sums` is True if both sides have all tests.
         """
+        is_file = not isinstance(old, SuiteSide)
+
+        def again(side: SuiteSide, kind: str) -> None:
+            births = kind == RUN_OF_BIRTHS
+            # For a baseline file, births are counted in pytest's own order, as --seismo-update does.
+            side.again(common, None if births and is_file else 1, births)
+
+        before = old.measurement() if isinstance(old, SuiteSide) else old
         limits = self._limits_of(before, new.measurement(), outcome, sums)
-        found = compare(before, new.measurement(), limits, self._bands)
-        if found.beyond:
-            quantities = {finding.limit.quantity for finding in found.beyond}
-            for side in (old, new):
-                if side is not None and quantities - {*BORN}:
-                    side.again(common, 1)
-                # For a baseline file, births are counted in pytest's own order, as --seismo-update does.
-                if side is not None and quantities & {*BORN}:
-                    side.again(common, 1 if old is not None else None, births=True)
-            before = old.measurement() if old is not None else before
-            found = compare(before, new.measurement(), limits, self._bands)
-        outcome.worse = parametrized_growth.worse(before, found.new)
-        outcome.worse_decides = True
+        tolerated = (self.options.seismo_tolerate or 0) / 100
+        found = compared_and_confirmed(old, new, limits, tolerated, again)
+        outcome.worse = parametrized_growth.worse(found.old, found.new)
         outcome.explain(found, OPTIONS)
         if not sums:
             outcome.remarks.append("not all tests of the baseline ran, so only the limits of single tests apply")
