@@ -26,8 +26,8 @@ class Entry:
 
     times: the table with separate times of running and waiting, or "" for none. columns: (table, column) pairs; a
     recording without a named kind is of this one if such a column is not empty. beside: kinds whose columns such a
-    recording may have as well. by_settings: read with the project's coverage settings. plain: the verb has no options
-    but those of seismo.options, and no module. pytest: the plugin for --seismo-VERB. asks: the help of that option.
+    recording may have as well. by_settings: read with the project's coverage settings. pytest: the plugin for
+    --seismo-VERB. asks: the help of that option.
     """
 
     def __init__(
@@ -44,7 +44,6 @@ class Entry:
         columns: tuple[tuple[str, str], ...] = (),
         beside: tuple[str, ...] = (),
         by_settings: bool = False,
-        plain: bool = False,
         pytest: str = "",
         asks: str = "",
     ) -> None:
@@ -52,7 +51,7 @@ class Entry:
         self.report, self.recorder, self.engine = report, recorder, engine
         self.of = of or what
         self.times, self.columns, self.beside, self.by_settings = times, columns, beside, by_settings
-        self.plain, self.pytest, self.asks = plain, pytest, asks
+        self.pytest, self.asks = pytest, asks
 
 
 # In the order of the help text.
@@ -67,7 +66,6 @@ KINDS = {
         times="functions",
         columns=(("nodes", "id"),),
         beside=(LINES, COVERAGE),
-        plain=True,
         pytest="seismo.plugins.pytest.profile:Profile",
         asks="record the calls of each test, and show the slowest tests and the functions that they share; FILE is the "
         "recording to write (default: profile.seismo)",
@@ -129,11 +127,6 @@ def found(holds: Callable[[str, str], bool]) -> str:
     fitting = [name for name, entry in KINDS.items() if any(holds(*column) for column in entry.columns)]
     beside = {other for name in fitting for other in KINDS[name].beside}
     return next((name for name in fitting if name not in beside), "")
-
-
-def plain(verb: str) -> str:
-    """Return the kind that a plain verb records, or "" for a verb with its own module."""
-    return next((name for name, entry in KINDS.items() if entry.plain and entry.verb == verb), "")
 
 
 def recorder(name: str) -> Any:

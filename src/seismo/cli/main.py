@@ -1,6 +1,6 @@
 """The `seismo` command: finds and runs the verb, and reports errors as plain lines and exit statuses.
 
-Each verb is a module of this package with the same name, except plain verbs (see seismo.recording_kinds). It has
+Each verb is a module of this package with the same name. It has
 
     add_arguments(parser)      adds its arguments to an argparse.ArgumentParser
     run(args) -> int           does the work and returns the exit status: 0 ok, 1 a check failed
@@ -69,12 +69,7 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def home(verb: str) -> Any:
-    """Return the module of a verb, or a PlainVerb."""
-    kind = recording_kinds.plain(verb)
-    if kind:
-        from seismo.cli.recording import PlainVerb
-
-        return PlainVerb(kind)
+    """Return the module of a verb."""
     return __import__(f"seismo.cli.{verb}", fromlist=["run"])  # importlib would be an additional import
 
 

@@ -15,7 +15,7 @@ import os
 import sys
 
 from seismo import recording_kinds
-from seismo.cli.options import CHILDREN, COLOR, FLUSH, OUTPUT, OVERWRITE, QUIET, of_a_program, settings
+from seismo.cli.options import CHILDREN, COLOR, FLUSH, OUTPUT, OVERWRITE, QUIET
 from seismo.cli.running import current_folder, run, shown_path, stderr_is_open
 from seismo.cli.verb import Verb
 from seismo.errors import RecordingError, SeismoError
@@ -95,24 +95,6 @@ class RecordingVerb(Verb):
     def make(self, given: Given, program: Program) -> RecordedRun:
         """Return the program, ready to run."""
         return RecordedRun(self, given, program, self.settings(given, program))
-
-
-class PlainVerb:
-    """A substitute for a verb's module, for a verb whose options are all declared in seismo.options."""
-
-    def __init__(self, kind: str) -> None:
-        entry = recording_kinds.KINDS[kind]
-        text = f"{entry.does[0].upper()}{entry.does[1:]}."
-        self.VERB = RecordingVerb(kind, of_a_program(text), settings(entry.verb), _checked)
-        self.main = self.VERB.run
-
-
-def _checked(given: Given, program: Program) -> dict[str, object]:
-    from seismo.process.engine import check
-
-    found = settings_of(given, program)
-    check(found)
-    return found
 
 
 class RecordedRun:
