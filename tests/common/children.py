@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 SECONDS = 120  # a child that runs longer is stuck: many times what the slowest needs on a busy machine
 # Verbs that leave their process as it was: to start one takes longer than what they do in it.
-READING = {"completion", "diff", "export", "info", "merge", "query", "report"}
+READING = {"check", "completion", "diff", "export", "info", "merge", "query", "report"}
 # Variables that are read whenever something is shown.
 SHOWING = {"COLUMNS", "FORCE_COLOR", "NO_COLOR"}
 
