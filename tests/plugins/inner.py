@@ -35,14 +35,14 @@ class Project:
         """In this process; its own modules are forgotten afterwards."""
         return self.pytester.runpytest_inprocess("-q", *self.options, *options)
 
-    def run_apart(self, *options: str, said: str = "") -> tuple[int, str]:
+    def run_apart(self, *options: str, said: str = "", **variables: str) -> tuple[int, str]:
         """In a process of its own. Its exit status, and what it said on stdout and stderr."""
         words = ["-m", "pytest", "-q", *self.options, *options]
         env = children.environment(self.folder, PYTEST_DISABLE_PLUGIN_AUTOLOAD="1")
         for name in ("PYTHONHASHSEED", "PYTEST_XDIST_WORKER", "PYTEST_ADDOPTS"):
             env.pop(name, None)
         streams = {"input": said, "stderr": subprocess.STDOUT}
-        done = children.python(*words, cwd=self.folder, env=env, status=None, **streams)
+        done = children.python(*words, cwd=self.folder, env=env | variables, status=None, **streams)
         return done.returncode, done.stdout
 
     @property

@@ -1,4 +1,4 @@
-"""`pytest --seismo-check`: inner pytests of a small project, each in processes of its own."""
+"""`pytest --seismo-check`: inner pytests of a small project, in processes of their own where they count."""
 
 from __future__ import annotations
 
@@ -20,6 +20,8 @@ from seismo.process.objects.recorder import why_not
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+pytest_plugins = ["pytester"]
 
 APP = """\
 def key(x):
@@ -69,8 +71,18 @@ class TestIt:
 class CheckedProject(Project):
     """A folder with a module and its tests."""
 
-    def __init__(self, folder: Path) -> None:
-        super().__init__(folder, "", conftest="", app=APP, test_app=TESTS)
+    def __init__(self, folder: Path, pytester: pytest.Pytester | None = None) -> None:
+        super().__init__(folder, "", pytester, conftest="", app=APP, test_app=TESTS)
+
+    def check(self, *options: str) -> tuple[int, str]:
+        """Check in a process whose hashes are fixed already, so that it starts no other one for that."""
+        return self.run_apart("--seismo-check", *options, PYTHONHASHSEED="0")
+
+    def refused(self, *options: str) -> str:
+        """What a check in this process says that ends before it counts."""
+        done = self.run("--seismo-check", *options)
+        assert done.ret == pytest.ExitCode.USAGE_ERROR
+        return "\n".join((*done.outlines, *done.errlines))
 
     def write(self, **files: str) -> None:
         """Writes modules; their .pyc, which is as old, may not be taken for theirs."""
@@ -83,8 +95,9 @@ class CheckedProject(Project):
 
 
 @pytest.fixture
-def project(tmp_path: Path) -> CheckedProject:
-    return CheckedProject(tmp_path)
+def project(pytester: pytest.Pytester, alone: None, monkeypatch: pytest.MonkeyPatch) -> CheckedProject:
+    monkeypatch.setenv("PYTHONHASHSEED", "0")
+    return CheckedProject(pytester.path, pytester)
 
 
 @pytest.fixture(scope="module")
@@ -130,12 +143,12 @@ def test_a_change_is_found_and_the_function_named(checked, kept):
     assert project.kept.functions.keys() >= {one for one in project.kept.functions if one.qualname == "total"}
     assert not [one for one in project.kept.functions if "|call" in one.qualname or "_pytest" in one.file]
 
-    status, said = project.run_apart("--seismo-check")
+    status, said = project.check()
     assert status == 0, said
     assert "within all limits" in said
 
     project.write(app=SLOWER)
-    status, said = project.run_apart("--seismo-check", "--junitxml=result.xml")
+    status, said = project.check("--junitxml=result.xml")
     assert status == 1, said
     assert suspects(said)[0] == "app:total"
     assert re.search(r"calls of test_app.py::test_total\[100\] .* beyond its limit", said)
@@ -148,18 +161,15 @@ def test_a_change_is_found_and_the_function_named(checked, kept):
 
 def test_against_a_revision(project):
     commit(project.folder)
-    project.write(test_app=TESTS + "\ndef test_new(): assert total(500)\n")  # is no growth of what was there
-    status, said = project.run_apart("--seismo-check", "--seismo-no-objects", "--seismo-against", "HEAD")
-    assert status == 0, said
-    assert "compared with HEAD" in said
-    project.write(app=SLOWER)
-    status, said = project.run_apart("--seismo-check", "--seismo-against", "HEAD", "test_app.py")
+    project.write(app=SLOWER, test_app=TESTS + "\ndef test_new(): assert total(500)\n")
+    status, said = project.check("--seismo-no-objects", "--seismo-against", "HEAD", "test_app.py")
     assert status == 1, said
+    assert "compared with HEAD" in said
     assert suspects(said)[0] == "app:total"
+    assert "test_new" not in said, "it is no growth of what was there"
     assert "for i in sorted(load(n), key=key):" in said
     assert "worktree" not in git(project.folder, "worktree", "list").replace(str(project.folder), "")
-    status, said = project.run_apart("--seismo-check", "--seismo-against", "HEAD", "--seismo-update")
-    assert (status, "names a revision of git" in said) == (4, True)
+    assert "names a revision of git" in project.refused("--seismo-against", "HEAD", "--seismo-update")
 
 
 SIZES = """\
@@ -184,8 +194,8 @@ PAIRS = APP + "\ndef unique(items):\n    return [one for one in items for other 
 def test_growth_over_the_sizes_of_a_parametrized_test(project):
     project.write(app=UNIQUE, test_app=SIZES)
     commit(project.folder)
-    words = ("--seismo-check", "--seismo-no-objects", "--junitxml=j.xml")
-    status, said = project.run_apart(*words, "--seismo-update")
+    words = ("--seismo-no-objects", "--junitxml=j.xml")
+    status, said = project.check(*words, "--seismo-update")
     assert status == 0, said
     key, load = (
         next(counts for name, counts in project.kept.functions.items() if name.qualname == one)
@@ -194,7 +204,7 @@ def test_growth_over_the_sizes_of_a_parametrized_test(project):
     assert (key["calls"].low, load["calls"].low) == (20 + 80 + 320 + 50, 1), "the thread's calls count, too"
 
     project.write(app=PAIRS)
-    status, said = project.run_apart(*words, "--seismo-limit", "test calls <= +100000%")
+    status, said = project.check(*words, "--seismo-limit", "test calls <= +100000%")
     assert status == 1, said
     assert "1 function became worse than linear" in said
     assert re.search(r"^  test_app.py::test_pairs\[n\]: quadratic, was linear", said, re.MULTILINE)
@@ -203,9 +213,9 @@ def test_growth_over_the_sizes_of_a_parametrized_test(project):
     assert int(counts["seismo.calls"]) > 80 * 80
     assert tests["test_pairs[80]"].find("failure") is None, "it is within the limit that was given"
 
-    status, said = project.run_apart(*words, "--seismo-against=HEAD", "--seismo-build=exit 3")
+    status, said = project.check(*words, "--seismo-against=HEAD", "--seismo-build=exit 3")
     assert (status, "the build at HEAD failed with exit status 3" in said) == (1, True)
-    status, said = project.run_apart(*words, "--seismo-against=HEAD", "--seismo-build=touch built")
+    status, said = project.check("--junitxml=j.xml", "--seismo-against=HEAD", "--seismo-build=touch built")
     assert status == 1, said
     assert re.search(r"^  app:key in test_app.py::test_pairs\[n\]: quadratic, was linear", said, re.MULTILINE)
     assert suspects(said)[0] == "app:unique"
@@ -219,14 +229,12 @@ def test_growth_over_the_sizes_of_a_parametrized_test(project):
 @pytest.mark.matrix
 def test_a_baseline_of_other_versions_is_compared_when_asked(project, kept):
     (project.folder / "seismo-check-tests.txt").write_text(re.sub(r"(?m)^python .*", "python 3.9.1", kept[0]))
-    status, said = project.run_apart("--seismo-check", "--seismo-no-objects")
+    status, said = project.check("--seismo-no-objects")
     assert status == 1
     assert "--seismo-tolerate" in said
-    status, said = project.run_apart("--seismo-check", "--seismo-no-objects", "--seismo-tolerate", "5")
+    status, said = project.check("--seismo-no-objects", "--seismo-tolerate", "5")
     assert status == 0, said
     assert "other versions than the baseline's: Python was 3.9.1" in said
-    status, said = project.run_apart("--seismo-check", "--seismo-limit", "cals <= 3")
-    assert (status, "did you mean calls" in said) == (4, True)
 
 
 BORN = """\
@@ -247,7 +255,7 @@ def test_points(seismo_check):
 @pytest.mark.skipif(bool(why_not()), reason="births cannot be recorded here")
 def test_births_are_counted_in_a_run_of_their_own(project):
     project.write(test_app=BORN)
-    status, said = project.run_apart("--seismo-check", "--seismo-update")
+    status, said = project.check("--seismo-update")
     assert status == 0, said
     tests = project.kept.tests
     assert 100 <= tests["test_app.py::test_points|block part"]["births"].low < 110
@@ -259,7 +267,7 @@ def test_births_are_counted_in_a_run_of_their_own(project):
     assert not [name for name in project.kept.functions if "_pytest" in name.file or "pluggy" in name.file]
 
     project.write(test_app=BORN.replace("[Point()", "[Point() and Point() and Point()"))
-    status, said = project.run_apart("--seismo-check", "--junitxml=j.xml")
+    status, said = project.check("--junitxml=j.xml")
     assert status == 1, said
     assert "test_app.py::test_points makes more objects than it may" in said
     assert re.search(r"seismo_budget: 3\d\d births, and the budget is 150", said)
@@ -270,7 +278,7 @@ def test_births_are_counted_in_a_run_of_their_own(project):
 
 def test_failing_tests_are_compared_with_nothing(project):
     project.write(test_app=TESTS + "\ndef test_failing(): assert total(1)\n")
-    status, said = project.run_apart("--seismo-check", "--seismo-update")
+    status, said = project.check("--seismo-update")
     assert status == 1
     assert "assert 0" in said
     assert "nothing is compared, and no baseline is written" in said
@@ -301,7 +309,7 @@ def test_what_is_not_counted_is_told(project, kept):
     strict = "[pytest]\naddopts = --strict-config -p no:cacheprovider -p no:junitxml\n"
     (project.folder / "pytest.ini").write_text(strict)
     project.write(test_app=UNSTEADY)
-    status, said = project.run_apart("--seismo-check", "--seismo-update", "--seismo-no-objects")
+    status, said = project.check("--seismo-update", "--seismo-no-objects")
     assert status == 0, said
     assert "tests started" not in kept[1]
     assert said.count("processes that tests started are not counted: 3\n") == 1
@@ -314,7 +322,7 @@ def test_what_is_not_counted_is_told(project, kept):
 def test_some_of_the_tests_are_held_against_their_own_limits(checked):
     project = checked
     project.write(app=APP.replace("sorted(range(n), key=key)", "sorted(sorted(range(n), key=key) * 9, key=key)"))
-    status, said = project.run_apart("--seismo-check", "--seismo-no-objects", "-k", "block")
+    status, said = project.check("--seismo-no-objects", "-k", "block")
     assert status == 1, said
     assert "only the limits of single tests apply" in said
     assert re.search(r"calls of test_app.py::TestIt::test_block\|block load .* beyond its limit", said)
@@ -324,31 +332,27 @@ def test_some_of_the_tests_are_held_against_their_own_limits(checked):
 def test_xdist(checked):
     """Workers count a test as one process does."""
     checked.write(app=SLOWER)
-    status, said = checked.run_apart("-p", "xdist", "-n", "2", "--seismo-check", "--seismo-no-objects")
+    status, said = checked.check("-p", "xdist", "-n", "2", "--seismo-no-objects")
     assert status == 1, said
     assert suspects(said)[0] == "app:total"
     beyond = re.findall(r"^  (?:calls|lines) of (test_app.py\S+) .* beyond its limit", said, re.MULTILINE)
     assert "test_app.py::test_total[100]" in beyond
     assert set(beyond) <= {"test_app.py::test_total[10]", "test_app.py::test_total[100]"}
-    words = ("-p", "xdist", "-n", "2", "--seismo-check", "--seismo-no-objects", "--seismo-update")
-    status, said = checked.run_apart(*words)
+    status, said = checked.check("-p", "xdist", "-n", "2", "--seismo-no-objects", "--seismo-update")
     assert (status, len(checked.kept.tests)) == (0, 6), said
 
 
 def test_what_does_not_go_together_ends_at_once(project):
-    status, said = project.run_apart("--seismo-check")
-    assert (status, "there is nothing to compare with" in said) == (4, True)
-    status, said = project.run_apart("--seismo-check", "--seismo-cover", "--seismo-update")
-    assert (status, "take one of them" in said) == (4, True)
+    assert "there is nothing to compare with" in project.refused()
+    assert "did you mean calls" in project.refused("--seismo-limit", "cals <= 3")
     (project.folder / "seismo-check-tests.txt").write_text("hello\n")
-    status, said = project.run_apart("--seismo-check")
-    assert (status, "this is not a baseline" in said) == (4, True)
-    assert "passed" not in said
+    assert "this is not a baseline" in project.refused()
+    assert "take one of them" in project.refused("--seismo-cover", "--seismo-update")
 
 
 def test_without_a_check_a_block_does_nothing(project):
-    status, said = project.run_apart()
-    assert (status, "seismo check" in said) == (0, False)
+    done = project.run()
+    assert (done.ret, "seismo check" in done.stdout.str()) == (0, False)
 
 
 REPEATED = """\
@@ -377,13 +381,13 @@ def test_pedantic(benchmark):
 def test_benchmarks_run_once_and_examples_of_hypothesis_are_the_same_each_time(project):
     project.write(test_app=REPEATED)
     plugins = ("-p", "_hypothesis_pytestplugin", "-p", "pytest_benchmark.plugin")
-    words = (*plugins, "--seismo-check", "--seismo-no-objects")
-    status, said = project.run_apart(*words, "--seismo-update")
+    words = (*plugins, "--seismo-no-objects")
+    status, said = project.check(*words, "--seismo-update")
     assert status == 0, said
     calls = {name.qualname: counts["calls"] for name, counts in project.kept.functions.items()}
     assert calls["key"].is_exact, "the examples are the same"
     assert calls["load"].low == calls["total"].low + 2, "a benchmark runs once"
-    status, said = project.run_apart(*words)
+    status, said = project.check(*words)
     assert status == 0, said
 
 
