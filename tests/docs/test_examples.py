@@ -31,9 +31,12 @@ RUN_ELSEWHERE = re.compile(r"git clone |cd seismo$|make\b|pip install |python3 -
 # What only a shell reads, outside of quotes.
 QUOTED = re.compile(r"'[^']*'|\"[^\"$`]*\"")
 SHELL = re.compile(r"[|&;<>$`*?\n]")
+LOOP = re.compile(r"for (\w+) in ([\w ]+); do (.*); done")
+OTHERWISE = re.compile(r' \|\| (?:true|echo "(?P<said>[^"]*)")$')
 SHOWN_AS = {"COLUMNS": "80", "NO_COLOR": "1"}
 # Other plugins are no part of any page, and pytest loads them each time.
 PLUGINS = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_PLUGINS": "seismo.plugins.pytest_plugin"}
+FIXED = {"PYTHONHASHSEED": "0"}  # or a check of tests starts one more pytest, to fix them
 
 FENCE = re.compile(r"^(?P<indent> *)```(?P<info>[^\n`]*)\n(?P<body>.*?)^(?P=indent)```$", re.MULTILINE | re.DOTALL)
 
@@ -99,6 +102,7 @@ class Story:
             "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
             **SHOWN_AS,
             **PLUGINS,
+            **FIXED,
         }
 
     def run(self, command: list[str], where: str) -> str:
@@ -117,13 +121,19 @@ class Story:
         return printed
 
     def command(self, command: str, where: str) -> str:
-        """Run a line of the shell; in this process, what only reads and needs nothing of a shell."""
-        name, verb, *words = [*shlex.split(command), ""]
-        if name != "seismo" or verb not in READING or SHELL.search(QUOTED.sub("", command)):
+        """Run a line of the shell; in this process, what only reads and needs little of a shell."""
+        if loop := LOOP.fullmatch(command):
+            name, words, body = loop.groups()
+            return "".join(self.command(body.replace(f"${name}", word), where) for word in words.split())
+        otherwise = OTHERWISE.search(command)
+        plain = command[: otherwise.start() if otherwise else None].removesuffix(" 2>&1")
+        name, verb, *words = [*shlex.split(plain), ""]
+        if name != "seismo" or verb not in READING or SHELL.search(QUOTED.sub("", plain)):
             return self.run(["sh", "-c", command], where)
-        done = reading(verb, *words[:-1], status=None, cwd=self.folder, merged=True, **SHOWN_AS)
-        assert done.returncode == 0, f"{where} ended with {done.returncode} and printed:\n{done.stdout}"
-        return done.stdout
+        done = reading(verb, *words[:-1], status=None, cwd=self.folder, merged=True, **SHOWN_AS, **FIXED)
+        assert otherwise or done.returncode == 0, f"{where} ended with {done.returncode} and printed:\n{done.stdout}"
+        said = otherwise["said"].replace("$?", str(done.returncode)) if done.returncode and otherwise["said"] else ""
+        return f"{done.stdout}{said}"
 
     def tell(self, block: Block) -> None:
         where = f"{self.page.relative_to(ROOT)}:{block.line}"
