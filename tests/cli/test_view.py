@@ -6,7 +6,7 @@ import urllib.error
 import urllib.request
 
 import pytest
-from children import SECONDS, environment, popen, run
+from children import SECONDS, environment, popen, reading
 
 from seismo import profile
 
@@ -50,6 +50,7 @@ def test_without_a_display_it_says_what_to_do(recording):
 
 
 def test_what_cannot_be_shown(tmp_path, recording):
+    """All of it is found out before the server serves."""
     (tmp_path / "empty").mkdir()
     for words, sentence in [
         ([tmp_path / "missing.seismo"], "no such file"),
@@ -57,6 +58,6 @@ def test_what_cannot_be_shown(tmp_path, recording):
         ([recording] * 21, "21 files are too many"),
         ([], "this folder has none"),
     ]:
-        done = run([*COMMAND, "--no-open", *words], cwd=tmp_path / "empty")
-        assert (done.returncode, done.stdout) == (2, "")
+        done = reading("view", "--no-open", *words, cwd=tmp_path / "empty", status=2)
+        assert done.stdout == ""
         assert sentence in done.stderr
