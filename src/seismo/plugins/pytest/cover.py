@@ -20,7 +20,7 @@ from seismo.process.output_file import SUFFIX, Output
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from seismo.plugins.pytest.coverage_reports import Result
     from seismo.process import children
@@ -94,6 +94,16 @@ def _taken_for_source(args: Iterable[str | os.PathLike[str]]) -> list[str]:
     return found
 
 
+def _entering(phase: str) -> Callable[[Contexts, pytest.Item], None]:
+    """Return the hook that enters the context of a phase."""
+
+    @pytest.hookimpl(tryfirst=True)
+    def enter(self: Contexts, item: pytest.Item) -> None:
+        self.enter(f"{item.nodeid}|{phase}")
+
+    return enter
+
+
 class Contexts:
     """A plugin that sets the context of each phase of a test."""
 
@@ -101,26 +111,14 @@ class Contexts:
         self._switch = coverage.context
         _, self._settings, _ = process.runs[0]
 
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_runtest_setup(self, item: pytest.Item) -> None:
-        """Enter the context of the test's setup."""
-        self._enter(f"{item.nodeid}|setup")
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_runtest_call(self, item: pytest.Item) -> None:
-        """Enter the context of the test itself."""
-        self._enter(f"{item.nodeid}|run")
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_runtest_teardown(self, item: pytest.Item) -> None:
-        """Enter the context of the test's teardown."""
-        self._enter(f"{item.nodeid}|teardown")
+    pytest_runtest_setup, pytest_runtest_call, pytest_runtest_teardown = map(_entering, ("setup", "run", "teardown"))
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self) -> None:
         """Leave the last test's context."""
-        self._enter("")
+        self.enter("")
 
-    def _enter(self, name: str) -> None:
+    def enter(self, name: str) -> None:
+        """Enter the context of this name."""
         self._settings["context"] = name  # processes that the test starts get this context
         self._switch(name)

@@ -75,10 +75,6 @@ class Profile(RecordedTestRun):
             self._frames.remove()
         super().pytest_unconfigure()
 
-    def judge(self, session: pytest.Session) -> bool:  # noqa: ARG002
-        """Return False: a profile never fails a run."""
-        return False
-
     def show(self, paper: Paper) -> None:
         """Write the slowest tests and the functions that they share."""
         from seismo.model import read

@@ -119,9 +119,9 @@ class RecordedTestRun:
 
     # ---- for subclasses ----
 
-    def judge(self, session: pytest.Session) -> bool:
+    def judge(self, session: pytest.Session) -> bool:  # noqa: ARG002
         """Return True if the run fails. The first process calls this when the recording is complete."""
-        raise NotImplementedError
+        return False
 
     def is_quiet(self) -> bool:
         """Return True if only problems are to be reported."""
