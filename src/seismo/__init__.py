@@ -75,27 +75,15 @@ if TYPE_CHECKING:
     from seismo.sessions.trace_marks import count, mark, span
     from seismo.sessions.watch import watch
 
-# Maps a public name to its module and its name in that module.
+# Maps a public name to its module, where it has the same name, except for `open`, which is `read` there.
 _HOMES = {
-    "Recording": ("seismo.model", "Recording"),
-    "RecordingError": ("seismo.errors", "RecordingError"),
-    "SeismoError": ("seismo.errors", "SeismoError"),
-    "count": ("seismo.sessions.trace_marks", "count"),
-    "cover": ("seismo.sessions.cover", "cover"),
-    "dask": ("seismo.plugins.cluster.dask_workers", "dask"),
-    "lines": ("seismo.sessions.lines", "lines"),
-    "mark": ("seismo.sessions.trace_marks", "mark"),
-    "merge": ("seismo.model", "merge"),
-    "open": ("seismo.model", "read"),
-    "profile": ("seismo.sessions.profile", "profile"),
-    "objects": ("seismo.sessions.objects", "objects"),
-    "ray": ("seismo.plugins.cluster.ray_workers", "ray"),
-    "span": ("seismo.sessions.trace_marks", "span"),
-    "spark": ("seismo.plugins.cluster.spark_worker", "spark"),
-    "start": ("seismo.sessions.profile", "start"),
-    "stop": ("seismo.sessions.profile", "stop"),
-    "trace": ("seismo.sessions.trace", "trace"),
-    "watch": ("seismo.sessions.watch", "watch"),
+    **dict.fromkeys(("Recording", "merge", "open"), "seismo.model"),
+    **dict.fromkeys(("RecordingError", "SeismoError"), "seismo.errors"),
+    **dict.fromkeys(("count", "mark", "span"), "seismo.sessions.trace_marks"),
+    **dict.fromkeys(("profile", "start", "stop"), "seismo.sessions.profile"),
+    **{name: f"seismo.sessions.{name}" for name in ("cover", "lines", "objects", "trace", "watch")},
+    **{name: f"seismo.plugins.cluster.{name}_workers" for name in ("dask", "ray")},
+    "spark": "seismo.plugins.cluster.spark_worker",
 }
 
 
@@ -125,7 +113,8 @@ def __getattr__(name: str) -> object:
     from seismo.original_builtins import AtOnce
 
     with AtOnce():
-        value: object = getattr(__import__(home[0], fromlist=[home[1]]), home[1])
+        found = "read" if name == "open" else name
+        value: object = getattr(__import__(home, fromlist=[found]), found)
     globals()[name] = value
     return value
 
