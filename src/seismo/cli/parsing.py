@@ -27,13 +27,9 @@ class Help(argparse.RawDescriptionHelpFormatter):
     """A formatter that wraps help texts to the width of the terminal; indented parts stay as they are."""
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:
-        parts = (part if "\n " in f"\n{part}" else wrapped(part, width) for part in text.split("\n\n"))
+        fill = textwrap.TextWrapper(min(width, WIDEST), break_long_words=False, break_on_hyphens=False).fill
+        parts = (part if "\n " in f"\n{part}" else fill(" ".join(part.split())) for part in text.split("\n\n"))
         return super()._fill_text("\n\n".join(parts), width, indent)
-
-
-def wrapped(part: str, width: int) -> str:
-    """Return a paragraph wrapped to `width` characters, or to WIDEST if that is less."""
-    return textwrap.fill(" ".join(part.split()), min(width, WIDEST), break_long_words=False, break_on_hyphens=False)
 
 
 def print_help(verb: Verb) -> None:

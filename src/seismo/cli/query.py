@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import os
 import sys
+from functools import partial
 from typing import TYPE_CHECKING
 
 from seismo import progress
@@ -83,7 +84,7 @@ def run(args: Namespace) -> int:
     if args.tables:
         write_tables(paper_for(sys.stdout, args.color), sources)
         return 0
-    _answer(args, sql, lambda output: Database(sources, memory=args.memory, output=output))
+    _answer(args, sql, partial(Database, sources, memory=args.memory))
     return 0
 
 
@@ -95,19 +96,13 @@ def _query_dataset(args: Namespace, words: list[str], sql: str) -> int:
         if args.tables:
             write_tables_of(paper_for(sys.stdout, args.color), dataset)
             return 0
-        views, folder, filesystem = dataset.views(), dataset.path, dataset.filesystem
-        _answer(
-            args,
-            sql,
-            lambda output: Database(
-                [], memory=args.memory, output=output, views=views, folder=folder, filesystem=filesystem
-            ),
-        )
+        known = {"views": dataset.views(), "folder": dataset.path, "filesystem": dataset.filesystem}
+        _answer(args, sql, partial(Database, [], memory=args.memory, **known))
     return 0
 
 
-def _answer(args: Namespace, sql: str, opened: Callable[[str | None], Database]) -> None:
-    """Run the query on a database and write its result. opened: opens it, with a file that it may write."""
+def _answer(args: Namespace, sql: str, opened: Callable[..., Database]) -> None:
+    """Run the query on a database and write its result. opened: opens it, with a file that it may write as `output`."""
     suffix = os.path.splitext(args.output or "")[1].removeprefix(".")
     form = args.format or (suffix if suffix in FORMATS else "text")
     if form == "parquet" and not args.output:
@@ -118,7 +113,7 @@ def _answer(args: Namespace, sql: str, opened: Callable[[str | None], Database])
         _write_parquet(args, opened, sql)
         return
     progress.begin("running the query")
-    with opened(None) as database:
+    with opened() as database:
         _write(args, form, database, sql)
         _say_problems(database)
 
@@ -172,7 +167,7 @@ def _write(args: Namespace, form: str, database: Database, sql: str) -> None:
             stream.detach()  # detach() flushes, and into_path() closes the file
 
 
-def _write_parquet(args: Namespace, opened: Callable[[str | None], Database], sql: str) -> None:
+def _write_parquet(args: Namespace, opened: Callable[..., Database], sql: str) -> None:
     """Write to a temporary file beside the target and rename it. DuckDB may write to this path only."""
     from contextlib import suppress
 
@@ -182,7 +177,7 @@ def _write_parquet(args: Namespace, opened: Callable[[str | None], Database], sq
     # The name has no part of the target's, which may be undecodable.
     part = os.path.join(os.path.dirname(target), f".seismo-{os.getpid()}.part")
     try:
-        with opened(part) as database:
+        with opened(output=part) as database:
             database.write_parquet(sql, part)
             _say_problems(database)
         os.replace(part, target)

@@ -44,7 +44,7 @@ class Verb:
     """A verb that runs a program. `text` is the text of --help.
 
     `before` names a word that must precede the program, if any. `hint` is a suggestion for a script that cannot be
-    opened; {name} in it is the given name.
+    opened.
     """
 
     def __init__(

@@ -158,7 +158,7 @@ class _Run(Listener):
             self._flush()
 
     def _flush(self) -> None:
-        for stream in {id(self.stream): self.stream, id(self.stderr): self.stderr}.values():
+        for stream in (self.stream, self.stderr):
             if stream is not None:
                 stream.flush()
 
