@@ -31,7 +31,7 @@ SMALLEST = 2  # a range up to this width is never left out
 
 
 class Verdict(Enum):
-    """The result of a limit."""
+    """The result of a limit, the worst first."""
 
     BEYOND = "beyond"  # more than the limit allows
     UNDECIDED = "undecided"  # too much variation between runs
@@ -97,6 +97,11 @@ class Comparison:
         if Verdict.BEYOND in found:
             return Verdict.BEYOND
         return Verdict.UNDECIDED if found & {Verdict.UNDECIDED, Verdict.UNMEASURED} else Verdict.WITHIN
+
+    @property
+    def worst_first(self) -> list[Finding]:
+        """The findings by their verdicts."""
+        return [one for verdict in Verdict for one in self.findings if one.verdict is verdict]
 
     @property
     def beyond(self) -> list[Finding]:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 RUN_OF_CALLS, RUN_OF_BIRTHS = "calls", "births"
-OWN, ALL = "own", "all"
+ALL = "all"
 # Bytes of a failed run's output that are kept for display.
 KEPT = 64 << 10
 
@@ -44,8 +44,7 @@ class Side:
 
     `words` are the program and its arguments, as after `python`. `folder` is its current folder, `root` the project's.
     `name` is the side's name in errors, such as "main". `paths` precede PYTHONPATH; `variables` are added to the
-    environment. `lines` selects the files whose lines are counted: OWN (neither the standard library nor installed) or
-    ALL.
+    environment. `lines` is ALL to count lines of the standard library and of installed files as well, else "".
     """
 
     words: list[str]
@@ -54,7 +53,7 @@ class Side:
     name: str = ""
     paths: tuple[str, ...] = ()
     variables: Mapping[str, str] = field(default_factory=dict)
-    lines: str = OWN
+    lines: str = ""
 
     def environment(self) -> dict[str, str]:
         """Return the environment of a child."""
@@ -226,4 +225,4 @@ def stamp_for(side: Side, found: Measurement) -> Stamp:
             for name in known.get(package, ()):
                 dependencies[name] = importlib.metadata.version(name)
     dependencies.pop("seismo", None)
-    return replace(stamp_of_here(shlex.join(side.words), dependencies), lines="" if side.lines == OWN else side.lines)
+    return stamp_of_here(shlex.join(side.words), dependencies, side.lines)

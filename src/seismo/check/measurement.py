@@ -100,14 +100,14 @@ class Stamp:
         return found
 
 
-def stamp_of_here(program: str, dependencies: Mapping[str, str]) -> Stamp:
+def stamp_of_here(program: str, dependencies: Mapping[str, str], lines: str) -> Stamp:
     """Return the stamp of this interpreter on this machine."""
     from seismo import __version__
 
     kind = "" if sys.implementation.name == "cpython" else f" ({sys.implementation.name})"
     free = "t" if not getattr(sys, "_is_gil_enabled", lambda: True)() else ""
     machine = f"{sys.platform}-{platform.machine()}"
-    return Stamp(program, platform.python_version() + free + kind, machine, __version__, dependencies)
+    return Stamp(program, platform.python_version() + free + kind, machine, __version__, dependencies, lines)
 
 
 @dataclass

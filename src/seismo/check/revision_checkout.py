@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from seismo.check.counted_runs import FailedError, Side, run
 from seismo.check.portable_paths import INSTALLED, installed
-from seismo.errors import CheckError
+from seismo.errors import CheckError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,9 +33,21 @@ def root_of(folder: str) -> str:
     return _tried(folder, "rev-parse", "--show-toplevel") or folder
 
 
-def is_revision(folder: str, name: str) -> bool:
-    """Return True if git resolves this name to a commit."""
-    return _tried(folder, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}") is not None
+def revision_of(folder: str, against: str, updates: bool, builds: bool, options: str = "--") -> str:
+    """Return what to compare with if git resolves it to a commit, or "" if it is a file or nothing.
+
+    Raise UsageError if it does not go with an update or a build. `options` is the prefix of option names.
+    """
+    commit = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{against}^{{commit}}")
+    if against and not os.path.isfile(os.path.join(folder, against)) and _tried(folder, *commit) is not None:
+        if updates:
+            raise UsageError(f"{options}update writes a file, and {options}against names a revision of git", against)
+        return against
+    if builds:
+        raise UsageError(
+            f"{options}build is for a revision of git", against or f"{options}build", f"give one with {options}against"
+        )
+    return ""
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from seismo.check import baseline, revision_checkout
 from seismo.check.check_result import BORN, Outcome, compared_and_confirmed, of_other_versions
-from seismo.check.counted_runs import OWN, RUN_OF_BIRTHS, RUN_OF_CALLS, CountedRuns, FailedError, Side, measure
+from seismo.check.counted_runs import ALL, RUN_OF_BIRTHS, RUN_OF_CALLS, CountedRuns, FailedError, Side, measure
 from seismo.check.cpu_time import compared
 from seismo.check.growth_by_size import became_worse, growths, parse_sizes
 from seismo.check.limits import DEFAULTS, parse_limit
@@ -38,7 +38,7 @@ class CheckRun:
         folder = os.getcwd()
         self.root = root_of(folder)
         self.new = Side(program.command, folder, self.root, paths=path_of_project(self.root))
-        self.new.lines = given.get("lines", self.new.lines)
+        self.new.lines = ALL if given.get("lines") == ALL else ""
         self.quiet = bool(given.get("quiet"))
         self.sizes = parse_sizes(given["sizes"]) if "sizes" in given else None
         reason = why_not()
@@ -53,13 +53,9 @@ class CheckRun:
 
     def run(self) -> int:
         """Run the check, write the results and return the exit status."""
-        against = self.given.get("against")
-        if against and not os.path.isfile(against) and revision_checkout.is_revision(self.new.folder, against):
-            if self.given.get("update"):
-                raise UsageError("--update writes a file, and --against names a revision of git", against)
-            outcome = self._with_revision(against)
-        elif "build" in self.given:
-            raise UsageError("--build is for a revision of git", against or "--build", "give one with --against")
+        against, update, build = self.given.get("against"), "update" in self.given, "build" in self.given
+        if revision := revision_checkout.revision_of(self.new.folder, against or "", update, build):
+            outcome = self._with_revision(revision)
         else:
             outcome = self._with_file(against)
         outcome.remarks[:0] = [*self.remarks, *outcome.uncounted]
@@ -90,8 +86,7 @@ class CheckRun:
     def _about_build(self, error: CheckError) -> None:
         if "build" not in self.given and (built := revision_checkout.extensions(self.root)):
             shown = os.path.relpath(built[0], self.root)
-            error.args = (error.what, error.where, f"the project has compiled modules ({shown}): give --build CMD")
-            error.hint = error.args[2]
+            error.hint = f"the project has compiled modules ({shown}): give --build CMD"
 
     def _with_file(self, given: str | None) -> Outcome:
         path = given or os.path.join(self.root, BASELINE)
@@ -143,8 +138,7 @@ class CheckRun:
 
         `new` is None before anything has run.
         """
-        lines = "" if self.new.lines == OWN else self.new.lines
-        here = replace(stamp_of_here(old.stamp.program, old.stamp.dependencies), lines=lines)
+        here = stamp_of_here(old.stamp.program, old.stamp.dependencies, self.new.lines)
         return of_other_versions(old.stamp, new.stamp if new is not None else here, path, "tolerate" in self.given)
 
     def _compared(self, old: CountedRuns | Measurement, new: CountedRuns, outcome: Outcome) -> Outcome:

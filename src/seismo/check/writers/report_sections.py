@@ -36,10 +36,7 @@ def story(outcome: Outcome) -> Story:
 
 
 def _findings(outcome: Outcome) -> Section:
-    found = sorted(
-        outcome.comparison.findings if outcome.comparison is not None else [],
-        key=lambda one: wording.WORST.index(one.verdict),
-    )
+    found = outcome.comparison.worst_first if outcome.comparison is not None else []
     rows = []
     for place, finding in enumerate(found[:MOST]):
         numbers = ["", "", ""]

@@ -44,7 +44,7 @@ def _numbers(outcome: Outcome) -> list[str]:
     if comparison is None:
         return [f"  {quantity:<11}{wording.number(count):>16}" for quantity, count in outcome.new.totals.items()]
     rows = []
-    for finding in sorted(comparison.findings, key=lambda one: wording.WORST.index(one.verdict)):
+    for finding in comparison.worst_first:
         verdict = wording.IN_WORDS[finding.verdict]
         limit = f"limit: {printable(str(finding.limit))}"
         if not wording.has_numbers(finding):

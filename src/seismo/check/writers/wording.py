@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from seismo.check.growth_by_size import Growth
     from seismo.check.measurement import Function, Range
 
-WORST = (Verdict.BEYOND, Verdict.UNDECIDED, Verdict.UNMEASURED, Verdict.BETTER, Verdict.WITHIN)
 IN_WORDS = {
     Verdict.BEYOND: "beyond its limit",
     Verdict.UNDECIDED: "cannot be decided",

@@ -29,7 +29,7 @@ from seismo.check.check_result import Outcome, compared_and_confirmed, of_other_
 from seismo.check.compare import Verdict
 from seismo.check.counted_runs import RUN_OF_BIRTHS, Side
 from seismo.check.limits import DEFAULTS, TEST_DEFAULTS, Limit, parse_limit
-from seismo.check.revision_checkout import checked_out, is_revision, path_of_project, refuse_others, root_of
+from seismo.check.revision_checkout import checked_out, path_of_project, refuse_others, revision_of, root_of
 from seismo.errors import CheckError, SeismoError, UsageError
 from seismo.plugins.pytest import junit, parametrized_growth
 from seismo.plugins.pytest.check_runs import AGAIN, OUTCOMES, SuiteSide, arrange, interpreter, wanted
@@ -183,9 +183,11 @@ class Main(Again):
         self.start_folder = os.getcwd()
         self.root = root_of(self.start_folder)
         options = config.known_args_namespace
-        self.file, self.revision = self._against(options)
-        if options.seismo_build and not self.revision:
-            raise UsageError("--seismo-build is for a revision of git", hint="give one with --seismo-against")
+        against, update, build = options.seismo_against or "", options.seismo_update, bool(options.seismo_build)
+        self.revision = revision_of(self.start_folder, against, update, build, OPTIONS)
+        self.file = os.path.abspath(against) if against else os.path.join(self.root, BASELINE)
+        if not self.revision:
+            self._check_file(update)
         self._births = not options.seismo_no_objects and not why_not()
         self._limits = [parse_limit(text) for text in options.seismo_limit]
         self.outcome: Outcome | None = None
@@ -200,23 +202,15 @@ class Main(Again):
     def _folder(self) -> str:
         return tempfile.mkdtemp(dir=self._scratch)
 
-    def _against(self, options: Namespace) -> tuple[str, str]:
-        """Return the file and the revision to compare with; one of them is ""."""
-        given = options.seismo_against
-        if given and not os.path.isfile(given) and is_revision(self.start_folder, given):
-            if options.seismo_update:
-                raise UsageError("--seismo-update writes a file, and --seismo-against names a revision of git", given)
-            return "", given
-        path = os.path.abspath(given) if given else os.path.join(self.root, BASELINE)
-        # Report an unusable file before the tests run, which may take an hour.
-        if options.seismo_update:
-            baseline.replaced(path)
-        elif os.path.exists(path):
-            baseline.read(path)
+    def _check_file(self, update: bool) -> None:
+        """Raise CheckError for an unusable file before the tests run, which may take an hour."""
+        if update:
+            baseline.replaced(self.file)
+        elif os.path.exists(self.file):
+            baseline.read(self.file)
         else:
             hint = "give --seismo-against REV, or write this file with --seismo-update"
-            raise CheckError("there is nothing to compare with", path, hint)
-        return path, ""
+            raise CheckError("there is nothing to compare with", self.file, hint)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:  # type: ignore[override]
