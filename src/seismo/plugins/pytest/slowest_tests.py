@@ -10,6 +10,7 @@ pytest and its plugins is summed up in one sentence.
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -24,7 +25,7 @@ from seismo.report.tables import Column, Grid, made, write_heading
 from seismo.report.waiting import ELAPSED, NOTABLE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from seismo.model import Recording
     from seismo.report.paper import Paper
@@ -81,7 +82,6 @@ class Suite:
         self.imports = import_system(recording).functions
         self.libraries = self._library_of_each()
         self._modules = recording.functions["module"]
-        self.around: dict[str, float] = {}
         self.shared = self._shared()
 
     def slowest(self) -> list[Test]:
@@ -139,29 +139,41 @@ class Suite:
         return {function: found[key] for function, key in keys.items()}
 
     def _shared(self) -> list[Shared]:
-        """Return the sums of each function over all tests, by a walk over each phase's subtree."""
-        tree = self.recording.tree
-        functions, own, calls, totals = (list(tree[name]) for name in ("function", "own_ns", "calls", "total_ns"))
-        below: dict[int, list[int]] = {}
-        for node, parent in enumerate(tree["parent"]):
-            below.setdefault(parent, []).append(node)
+        """Return the sums of each function over all tests, by a walk over the nodes, parents first."""
+        names = ("parent", "function", "own_ns", "calls", "total_ns")
+        parents, functions, own, calls, totals = (list(self.recording.tree[name]) for name in names)
+        phases = {node: test.name for test in self.tests for phase in test.nodes for node in phase}
+        # For each node in a phase: its test, its row, the plugin of pytest that it belongs to, and the rows whose calls
+        # are on the path to it. A row is a function, or NO_ROW for code of pytest and its plugins.
+        inside: dict[int, tuple[str, int, str, frozenset[int]]] = {}
+        around: defaultdict[str, float] = defaultdict(float)
         found: dict[int, Shared] = {}
-        for test in self.tests:
-            met: set[int] = set()
-            for top in (node for phase in test.nodes for node in phase):
-                self.around[PYTEST] = self.around.get(PYTEST, 0.0) + own[top]
-                for node, row, package, is_call, is_outermost in self._below(top, functions, below):
-                    if row == NO_ROW:
-                        self.around[package] = self.around.get(package, 0.0) + own[node]
-                        continue
-                    one = found.get(row) or found.setdefault(row, Shared(row))
-                    met.add(row)
-                    function = functions[node]
-                    one.own[function] = one.own.get(function, 0.0) + own[node]
-                    one.calls += calls[node] if is_call else 0
-                    one.total_ns += totals[node] if is_outermost else 0.0
-            for row in met:
-                found[row].tests += 1
+        met: set[tuple[int, str]] = set()
+        for node, parent in enumerate(parents):
+            if node in phases:
+                inside[node] = phases[node], NO_ROW, PYTEST, frozenset()
+                around[PYTEST] += own[node]
+                continue
+            if parent not in inside:
+                continue
+            test, above, package, open_ = inside[parent]
+            function = functions[node]
+            row, is_call = self._row(function, above)
+            if row == NO_ROW:
+                package = self._package(function, package)
+                around[package] += own[node]
+            else:
+                one = found.setdefault(row, Shared(row))
+                one.own[function] = one.own.get(function, 0.0) + own[node]
+                one.calls += calls[node] if is_call else 0
+                if is_call and row not in open_:
+                    one.total_ns += totals[node]
+                    open_ |= {row}
+                met.add((row, test))
+            inside[node] = test, row, package, open_
+        for row, _ in met:
+            found[row].tests += 1
+        self.around = around
         table = self.recording.functions
         all_own, errors = table["own_ns"], table["own_error_ns"]
         for one in found.values():  # a function's error is that of its time in the whole run, so scale it
@@ -171,32 +183,6 @@ class Suite:
                 *(errors[function] * (ns / whole if whole > 0 else 1.0) for function, ns, whole in parts)
             )
         return list(found.values())
-
-    def _below(
-        self, top: int, functions: Sequence[int], children: Mapping[int, list[int]]
-    ) -> Iterator[tuple[int, int, str, bool, bool]]:
-        """Yield a tuple for each node below `top`, the node of a phase.
-
-        It has the node, its row, the plugin of pytest that it belongs to, True for a call of the row's function, and
-        True for the outermost such call. A row is a function, or NO_ROW for code of pytest and its plugins.
-        """
-        open_: dict[int, int] = {}  # for each row, the number of its calls on the path to the current node
-        waiting = [(node, NO_ROW, PYTEST) for node in children.get(top, ())]
-        while waiting:
-            node, above, package = waiting.pop()
-            if node < 0:  # all nodes below this call were visited
-                open_[above] -= 1
-                continue
-            row, is_call = self._row(functions[node], above)
-            if row == NO_ROW:
-                package = self._package(functions[node], package)
-            depth = open_.get(row, 0)
-            yield node, row, package, is_call, is_call and not depth
-            if node in children:
-                if is_call:
-                    open_[row] = depth + 1
-                    waiting.append((-1, row, package))
-                waiting += [(child, row, package) for child in children[node]]
 
     def _row(self, function: int, above: int) -> tuple[int, bool]:
         """Return the row for a call of the function from the row `above`, and True if the call enters that row."""
