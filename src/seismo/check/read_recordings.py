@@ -114,40 +114,37 @@ def _add_calls(
     tree = recording.tree
     rows = [tree[name].tolist() for name in ("parent", "function", "calls", "exceptions")]
     size = len(rows[0])
-    above: list[int] = [-1] * size  # the nearest counted node above, or the node itself
-    hidden = [False] * size
-    depth = [0] * size
-    below = [0] * size
-    tops = _tops(recording, only_below)
-    inside = [tops is None] * size
+    # Lists by node, with one more item at the end: the parent of a root is -1.
+    nearest: list[Function | None] = [None] * (size + 1)  # the function of the node, or else of the nearest one above
+    counted, hidden = [False] * (size + 1), [False] * (size + 1)
+    depth, below = [0] * (size + 1), [0] * (size + 1)
+    tops: set[int] | None = None  # functions of which only the callees count
+    if only_below is not None:
+        files, names = recording.functions["file"], recording.functions["qualname"]
+        tops = {number for number in range(len(functions)) if only_below(files[number], names[number])}
+    inside = [False] * size
     late = _late(recording, since) if tops is not None and since is not None else set()
     for node, (parent, number, called, raised) in enumerate(zip(*rows, strict=True)):
         function = functions[number]
-        nearest = above[parent] if parent >= 0 else -1
         if tops is not None:
             inside[node] = number in tops or (inside[parent] if parent >= 0 else node in late)
             if number in tops or not inside[node]:
                 continue
-        if function is None or (parent >= 0 and hidden[parent] and not modules[number]):
-            hidden[node], above[node], depth[node] = True, nearest, depth[parent] if parent >= 0 else 0
+        caller = nearest[parent]
+        if function is None or (hidden[parent] and not modules[number]):
+            hidden[node], nearest[node], depth[node] = True, caller, depth[parent]
             continue
-        above[node] = node
-        depth[node] = (depth[parent] if parent >= 0 else 0) + 1
+        counted[node], nearest[node], depth[node] = True, function, depth[parent] + 1
         below[node] = called
         calls[function] += called
         exceptions[function] += raised
-        if called and nearest >= 0:
-            caller = functions[rows[1][nearest]]
-            if caller is not None:
-                sums.found.callers.setdefault(function, Counter())[caller] += called
+        if called and caller is not None:
+            sums.found.callers.setdefault(function, Counter())[caller] += called
     sums.depth = max([sums.depth, *depth])
     for node in range(size - 1, -1, -1):
-        if not hidden[node] and above[node] == node:
-            function = functions[rows[1][node]]
-            if function is not None:
-                sums.found.inclusive[function] += below[node]
-        if (parent := rows[0][node]) >= 0:
-            below[parent] += below[node]
+        if counted[node] and (function := nearest[node]) is not None:
+            sums.found.inclusive[function] += below[node]
+        below[rows[0][node]] += below[node]
 
 
 def _late(recording: Recording, since: int) -> set[int]:
@@ -155,14 +152,6 @@ def _late(recording: Recording, since: int) -> set[int]:
     threads = {row.id for row in recording.threads if row.start_ns >= since and not row.main}
     rows = zip(recording.tree["parent"], recording.tree["thread"], strict=True)
     return {node for node, (parent, thread) in enumerate(rows) if parent < 0 and thread in threads}
-
-
-def _tops(recording: Recording, below: Callable[[str, str], bool] | None) -> set[int] | None:
-    """Return the numbers of functions of which only the callees count, or None if everything counts."""
-    if below is None:
-        return None
-    files, names = recording.functions["file"], recording.functions["qualname"]
-    return {number for number in range(len(recording.functions)) if below(files[number], names[number])}
 
 
 def _add_lines(recording: Recording, places: PortablePaths, sums: _Sums) -> None:

@@ -65,9 +65,7 @@ class CheckRun:
     # ---- what it is compared with ----
 
     def _with_revision(self, name: str) -> Outcome:
-        remarks: list[str] = []
-        with revision_checkout.checked_out(self.new, name, self.given.get("build", "")) as (old, notes):
-            remarks += notes
+        with revision_checkout.checked_out(self.new, name, self.given.get("build", "")) as (old, remarks):
             new_runs = self._measured(self.new, True)
             try:
                 old_runs = self._measured(old, False)
@@ -75,7 +73,8 @@ class CheckRun:
             except FailedError as error:
                 self._about_build(error)
                 raise
-            outcome = self._compared(old_runs, new_runs, Outcome(new_runs.measurement(), name, remarks=remarks))
+            outcome = Outcome(new_runs.measurement(), name, remarks=remarks)
+            self._compare(old_runs, new_runs, outcome)
             if self.sizes is not None:
                 self._grow(outcome, old)
             if self._timed:
@@ -118,13 +117,13 @@ class CheckRun:
                 )
         runs = self._measured(self.new, True)
         measurement = runs.measurement()
+        if update and old is not None and old.stamp.differences(measurement.stamp):
+            old = None
         outcome = Outcome(measurement, path if old is not None else "")
-        if old is not None and not (update and old.stamp.differences(measurement.stamp)):
+        if old is not None:
             if not update:
                 outcome.remarks += self._check_versions(old, measurement, path)
-            outcome = self._compared(old, runs, outcome)
-        elif old is not None:
-            outcome.against = ""
+            self._compare(old, runs, outcome)
         if self.sizes is not None:
             self._grow(outcome, None)
         if update:
@@ -141,14 +140,13 @@ class CheckRun:
         here = stamp_of_here(old.stamp.program, old.stamp.dependencies, self.new.lines)
         return of_other_versions(old.stamp, new.stamp if new is not None else here, path, "tolerate" in self.given)
 
-    def _compared(self, old: CountedRuns | Measurement, new: CountedRuns, outcome: Outcome) -> Outcome:
+    def _compare(self, old: CountedRuns | Measurement, new: CountedRuns, outcome: Outcome) -> None:
         def again(side: CountedRuns, kind: str) -> None:
             if not self.given.get("update"):  # counts that become the new baseline need no confirming run
                 side.again(kind)
 
         tolerated = self.given.get("tolerate", 0) / 100
         outcome.explain(compared_and_confirmed(old, new, self.limits, tolerated, again))
-        return outcome
 
     # ---- what is measured ----
 

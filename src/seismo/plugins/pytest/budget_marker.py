@@ -88,13 +88,13 @@ class _Session(Profile):
 
 @dataclass
 class Counted:
-    """The counts of a test's runs. `lines` is -1 if they were not counted; `births` has one entry per type and line."""
+    """The counts of a test's runs. `lines` is -1 if they were not counted; `births` has them by type and line."""
 
     item: pytest.Item
     calls: Recording | None = None
     coverage: Recording | None = None
     lines: int = -1
-    births: list[tuple[int, str, str, int]] = field(default_factory=list)  # rows of (count, type, file, line)
+    births: list[Made] = field(default_factory=list)
     trouble: dict[str, str] = field(default_factory=dict)  # for each quantity that was not counted, the reason
 
     def count_calls(self, run: Callable[[], object]) -> object:
@@ -165,7 +165,7 @@ def _ended(session: RecordingSession | None) -> Recording | None:
     return session.recording
 
 
-def _born(recording: Recording) -> list[tuple[int, str, str, int]]:
+def _born(recording: Recording) -> list[Made]:
     """Return the births by type and line, without those in files of pytest and seismo."""
     own = (*machinery(), engine.HIDE)
     files, types = recording.functions["file"], recording.types["name"]
@@ -173,7 +173,7 @@ def _born(recording: Recording) -> list[tuple[int, str, str, int]]:
     for row in recording.objects:
         file = files[row.function] if row.function >= 0 else ""
         if row.born and not file.startswith(own):
-            found.append((row.born, str(types[row.type]), file, row.line))
+            found.append(Made(row.born, f"a {types[row.type]}", file, row.line))
     return found
 
 
@@ -261,10 +261,11 @@ def _inside(item: pytest.Item, counts: Callable[[Callable[[], object]], object])
 def _over(limit: Limit, counted: Counted, root: str, code: CodeType | None) -> list[str]:
     """Return the report on an exceeded budget, or nothing if it is not exceeded. `code` is the test function's."""
     assert limit.fixed is not None
-    number, made = 0, []
+    number = 0
+    made: list[Made] = []
     if limit.quantity == "births":
-        number = sum(count for count, *_ in counted.births)
-        made = [Made(count, f"a {type_}", file, line, "") for count, type_, file, line in counted.births]
+        made = list(counted.births)
+        number = sum(one.count for one in made)
     elif limit.quantity == "lines":
         number, made = _lines_over(limit, counted)
     elif counted.calls is not None:
@@ -304,5 +305,5 @@ def _lines_over(limit: Limit, counted: Counted) -> tuple[int, list[Made]]:
         if _is_of(limit, function.module, function.qualname):
             number += row.hits
             name = function_name(function.kind, function.module, function.qualname)
-            made.append(Made(row.hits, name, function.file, row.line, ""))
+            made.append(Made(row.hits, name, function.file, row.line))
     return number, made

@@ -30,7 +30,7 @@ class Made:
     what: str
     file: str
     line: int
-    by: str
+    by: str = ""
 
     def text(self, root: str) -> str:
         """Return a line of text that includes the source line."""
@@ -52,7 +52,8 @@ class CallSites:
         self._calls, self._coverage = calls, coverage
         self._functions = list(calls.functions)
         names = ("parent", "function", "calls", "exceptions", "thread")
-        self._tree = {name: calls.tree[name].tolist() for name in names}
+        self._tree: dict[str, list[int]] = {name: calls.tree[name].tolist() for name in names}
+        self._parents = self._tree["parent"]
         self._kept = self._inside(of)
 
     def _inside(self, code: CodeType | None) -> list[bool]:
@@ -87,7 +88,7 @@ class CallSites:
     def _wrapped(self, node: int, wanted: set[int]) -> bool:
         function = self._of(node)
         name = self._own_name(function)
-        while (node := self._above(node)) >= 0:
+        while (node := self._parents[node]) >= 0:
             above = self._of(node)
             if above in wanted and above != function and self._own_name(above) == name:
                 return True
@@ -102,21 +103,17 @@ class CallSites:
         found: dict[tuple[int, int, int], int] = {}
         for node, number in self.counts(quantity, functions, single).items():
             below = node
-            parent = self._above(node)
-            while single and parent >= 0 and self._above(parent) >= 0 and self._is_repeated(below, parent):
-                below, parent = parent, self._above(parent)
+            parent = self._parents[node]
+            while single and parent >= 0 and self._parents[parent] >= 0 and self._is_repeated(below, parent):
+                below, parent = parent, self._parents[parent]
             key = (self._tree["function"][node], self._tree["function"][below], self._of(parent))
             found[key] = found.get(key, 0) + number
         return [self._made(number, *key) for key, number in found.items()]
 
     def _is_repeated(self, node: int, parent: int) -> bool:
         """Return True if the caller was called as often as its callee, and so cannot contain the loop."""
-        calls: list[int] = self._tree["calls"]
+        calls = self._tree["calls"]
         return 1 < calls[node] <= calls[parent]
-
-    def _above(self, node: int) -> int:
-        parent: int = self._tree["parent"][node]
-        return parent
 
     def _of(self, node: int) -> int:
         return self._tree["function"][node] if node >= 0 else -1
@@ -131,7 +128,7 @@ class CallSites:
             or self._functions[caller].kind == FunctionKind.SYNTHETIC
         ):
             row = self._functions[below]
-            return Made(number, what, row.file, row.line, "")
+            return Made(number, what, row.file, row.line)
         row = self._functions[caller]
         return Made(number, what, row.file, self._line(caller, below) or row.line, self._name(caller))
 
