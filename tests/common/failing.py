@@ -46,43 +46,40 @@ def asked(*questions):
     return ask
 
 
-def fail_each(fresh, begin, *meanwhile, forever, after, recorder="calltree"):
+def fail_each(fresh, begin, *meanwhile, forever, recorder="calltree"):
     """Record a program repeatedly, until it makes fewer allocations than the number of the failing one.
 
-    `fresh()` returns the program, whose result shows if it was disturbed. `begin(n)` starts the recording. The
-    functions in `meanwhile` are called before it stops. With `forever`, all allocations after the n-th fail, too.
-    `after(n)` returns the next n. `recorder` is the one that `begin` starts. Return the last n, and the numbers of
-    recordings that failed to start and that started.
+    `fresh()` returns the program, whose result shows if it was disturbed; it runs twice, with the functions in
+    `meanwhile` between. `begin(n)` starts the recording with this recorder. With `forever`, all allocations after the
+    n-th fail, too. The first numbers are taken one by one, because they are those of the start.
     """
     truth = fresh()()
-    failed = started = 0
-    n = 1
-    while n < 4000:
+    n, started = 1, False
+    while True:
         program = fresh()
         _core._fail_allocation(n, forever)
         try:
             begin(n)
         except (RuntimeError, MemoryError):
-            failed += 1
             _core._fail_allocation(0)
             assert program() == truth
             assert not _core.status(recorder)["running"]
-            n = after(n)
-            continue
-        started += 1
-        assert program() == truth, n
-        for step in meanwhile:
-            step()
-        _core.stop(recorder=recorder)
-        made = _core._fail_allocation(0)
-        with suppress(MemoryError):
-            _core.read(_core.snapshot(recorder))
-        assert _core.check(), n
-        if made < n:
-            break
-        n = after(n)
-    _core._fail_allocation(0)
-    return n, failed, started
+        else:
+            started = True
+            assert program() == truth, n
+            for step in meanwhile:
+                step()
+            assert program() == truth, n
+            _core.stop(recorder=recorder)
+            made = _core._fail_allocation(0)
+            with suppress(MemoryError):
+                _core.read(_core.snapshot(recorder))
+            assert _core.check(), n
+            if made < n:
+                break
+        n += 1 + n // (6 if forever else 15)
+    assert started
+    assert n > 20
 
 
 def problems_of_files(path, begin, *meanwhile, after):

@@ -14,17 +14,14 @@ pytestmark = [
 
 PROGRAM = """
 from failing import EVERYTHING, asked, fail_each
-source, c_functions, forever, step = sys.argv[1], sys.argv[2], sys.argv[3] == "forever", int(sys.argv[4])
+source, c_functions, how = sys.argv[1:]
 exec(EVERYTHING)
-truth = program()
-def again():
-    assert program() == truth
-print(*fail_each(
+fail_each(
     lambda: program,
     lambda n: start(source=source, c_functions=c_functions, max_paths=60),
-    asked(_core.snapshot), _core.flush, again,
-    forever=forever, after=lambda n: n + step,
-))
+    asked(_core.snapshot), _core.flush,
+    forever=how == "forever",
+)
 start(source=source, c_functions=c_functions); work(3); _core.stop()
 from recorded import image
 assert image().calls()["leaf"] == 3, image().calls()
@@ -34,13 +31,10 @@ assert image().calls()["leaf"] == 3, image().calls()
 @pytest.mark.parametrize("c_functions", ["none", "all"])
 @pytest.mark.parametrize("how", ["once", "forever"])
 def test_each_allocation_fails(source, c_functions, how):
-    """One walk: each allocation fails once; or all from it on do, at every third."""
+    """Once, or all from it on do."""
     if c_functions != "none" and source not in WITH_C:
         pytest.skip(f"{source} sees Python functions only")
-    step = 1 if how == "once" else 3
-    last, _failed, started = map(int, run(PROGRAM, source, c_functions, how, str(step)).split())
-    assert started > 0
-    assert last > 30
+    run(PROGRAM, source, c_functions, how)
 
 
 def test_with_a_file(source, tmp_path):

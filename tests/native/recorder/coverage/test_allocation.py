@@ -35,14 +35,14 @@ def lines():
     return set(Covered(_core.snapshot("coverage"), "/nowhere/program.py").lines)
 before = lines()
 assert len(before) > 15
-print(*fail_each(
+fail_each(
     made,
     lambda n: _core.start(
         recorder="coverage",
         branch=True, counts=counts, tests=True, fd=file(sys.argv[3]) if n % 2 else -1, flush_ms=1),
     contexts, asked(lambda: _core.snapshot("coverage")), lambda: _core.flush("coverage"),
-    forever=forever, after=lambda n: n + (9 if forever else 5), recorder="coverage",
-))
+    forever=forever, recorder="coverage",
+)
 assert lines() == before
 """
 
@@ -50,6 +50,4 @@ assert lines() == before
 @pytest.mark.parametrize("counts", ["lines", "counts"])
 @pytest.mark.parametrize("how", ["once", "forever"])
 def test_each_allocation_fails(how, counts, tmp_path):
-    last, _failed, started = map(int, run(PROGRAM, how, counts, str(tmp_path / "out")).split())
-    assert started > 0
-    assert last > 30
+    run(PROGRAM, how, counts, str(tmp_path / "out"))

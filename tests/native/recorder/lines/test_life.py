@@ -99,26 +99,19 @@ OUT_OF_MEMORY = (
     + """
 from failing import EVERYTHING, asked, fail_each
 exec(EVERYTHING)
-truth = program()
-def again():
-    assert program() == truth
-forever = sys.argv[2] == "forever"
 from seismo.expression import parse
 narrow = _core.Filter(parse('module("__main__")').program)
 for options in ({}, {"where": narrow}):
-    last, _, started = fail_each(
+    fail_each(
         lambda: program,
         lambda n: start(source, **options),
-        asked(_core.snapshot), _core.flush, again,
-        forever=forever,
-        after=lambda n: n + 1 + n // (6 if forever else 15),  # the first ones one by one: they are the start's
+        asked(_core.snapshot), _core.flush,
+        forever=sys.argv[2] == "forever",
     )
-    assert started > 0
 start(source); work(3); _core.stop()
 from recorded import image
 from timing import hits
 assert hits(image(), "<string>")["leaf", 7] == 3
-print(last)
 """
 )
 
@@ -126,4 +119,4 @@ print(last)
 @pytest.mark.skipif(not hasattr(_core, "_fail_allocation"), reason="needs a build with SEISMO_TESTING=1")
 @pytest.mark.parametrize("how", ["once", "forever"])
 def test_each_allocation_fails(source, how):
-    assert int(run(OUT_OF_MEMORY, source, how)) > 30
+    run(OUT_OF_MEMORY, source, how)

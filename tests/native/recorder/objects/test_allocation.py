@@ -15,7 +15,7 @@ pytestmark = [
 # A program with something of everything, whose own result shows whether it was disturbed.
 PROGRAM = """
 import gc
-options, forever, step = eval(sys.argv[1]), sys.argv[2] == "forever", int(sys.argv[3])
+options, how = eval(sys.argv[1]), sys.argv[2]
 class Dies:
     def __del__(self): self.me = None
 def numbers(n):
@@ -35,13 +35,13 @@ def program():
     gc.collect()
     return total
 from failing import asked, fail_each
-print(*fail_each(
+fail_each(
     lambda: program,
     lambda n: start(**options),
     asked(_core.objects_alive, lambda: _core.objects_addresses(tuple(range(50))), lambda: _core.objects_mark("m")),
     asked(_core.snapshot), _core.flush,
-    forever=forever, after=lambda n: n + step,
-))
+    forever=how == "forever",
+)
 start(**options)
 kept = [Thing() for _ in range(5)]
 _core.stop()
@@ -59,10 +59,7 @@ assert image().types()["Thing"]["born"] == 5
     ],
 )
 def test_each_allocation_fails(options, how):
-    step = 4 if how == "once" else 9
-    last, _failed, started = map(int, run(PROGRAM, options, how, str(step)).split())
-    assert started > 0
-    assert last > 20
+    run(PROGRAM, options, how)
 
 
 def test_with_a_file(tmp_path):
