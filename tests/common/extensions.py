@@ -55,6 +55,28 @@ def module(source: Path, folder: Path, *flags: str) -> Any:
     return made
 
 
+# What Cython makes of a function, a coroutine and a generator. It takes seconds, so all tests have the same module.
+COMPILED = """
+def price(x):
+    return x + 1
+
+async def awaits(function, other):
+    function()
+    await other()
+    function()
+
+def yields(function, n):
+    for i in range(n):
+        function()
+        yield i
+"""
+
+
+def compiled(factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with the module compiled_by_cython. Skip the test if there is no Cython."""
+    return cython("compiled_by_cython", COMPILED, shared(factory, "compiled")).parent
+
+
 def cython(name: str, text: str, folder: Path) -> Path:
     """Build a module from Cython's source. Skip the test if there is no Cython."""
     pytest.importorskip("Cython")

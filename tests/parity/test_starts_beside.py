@@ -107,25 +107,10 @@ def test_eventlet(c_functions):
     children.python("-c", program, env=children.environment(*folders))
 
 
-CYTHON = """
-async def awaits(function, other):
-    function()
-    await other()
-    function()
-
-def yields(function, n):
-    for i in range(n):
-        function()
-        yield i
-"""
-
-
 @BOTH
 def test_coroutines_of_cython(c_functions, tmp_path_factory, monkeypatch):
     """They have no frames: what they call counts for whoever resumes them, and no call is lost."""
-    folder = extensions.shared(tmp_path_factory, "coroutines")
-    extensions.cython("compiled_by_cython", CYTHON, folder)
-    monkeypatch.syspath_prepend(str(folder))
+    monkeypatch.syspath_prepend(str(extensions.compiled(tmp_path_factory)))
     module = importlib.import_module("compiled_by_cython")
 
     async def other():

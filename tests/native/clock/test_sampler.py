@@ -32,15 +32,19 @@ def called(name):
 
 def test_an_idle_program_is_left_alone(source):
     run(SWITCHES + """
+start(source=sys.argv[1], timing="none")
+work(2000)
+assert not switches(), "without times there is no sampler"
+_core.stop()
 start(source=sys.argv[1])
 work(2000)
-time.sleep(0.5)
+time.sleep(0.4)
 before = switches()
 assert before, "there is a sampler"
-time.sleep(1)
+time.sleep(0.6)
 woken = sum(switches()[task] - count for task, count in before.items())
 _core.stop()
-assert woken <= 40, woken
+assert woken <= 24, woken
 """, source)  # fmt: skip
 
 
@@ -56,7 +60,7 @@ def busy(seconds):
         leaf()
 start(source=sys.argv[1])
 busy(0.05)
-for _ in range(3):
+for _ in range(2):
     idle()
     busy(0.1)
 _core.stop()
@@ -68,18 +72,9 @@ for row in recorded.tables["nodes"]:
         if names[row["function"]] == name or (name == "busy" and names[row["function"]] == "leaf"):
             times[name][0] += row["timed_ns"] + row["sampled_ns"]
             times[name][1] += row["wait_ns"]
-assert times["idle"][1] > 0.85e9, times
-assert 0.1e9 < times["busy"][0] < 0.4e9, times
+assert times["idle"][1] > 0.55e9, times
+assert 0.08e9 < times["busy"][0] < 0.3e9, times
 assert times["idle"][0] < 0.05e9, times
-""", source)  # fmt: skip
-
-
-def test_no_timing_no_sampler(source):
-    run(SWITCHES + """
-start(source=sys.argv[1], timing="none")
-work(2000)
-assert not switches()
-_core.stop()
 """, source)  # fmt: skip
 
 
@@ -115,7 +110,7 @@ def test_a_long_function_is_not_sampled_while_it_begins(source):
         return x
 
     def main(x=1):
-        for i in range(40_000):
+        for i in range(10_000):
             x = loop(x)
             if i % 20 == 0:
                 x = long(x)
@@ -126,7 +121,7 @@ def test_a_long_function_is_not_sampled_while_it_begins(source):
     recorded = image()
     names = {row["id"]: row["qualname"] for row in recorded.functions()}
     (node,) = (row for row in recorded.tables["nodes"] if names[row["function"]].endswith("<locals>.long"))
-    assert node["timed"] == node["calls"] == 2000
+    assert node["timed"] == node["calls"] == 500
     assert node["sampled_ns"] < 0.2 * node["timed_ns"]
 
 
@@ -149,8 +144,8 @@ def test_threads_that_end_while_they_are_looked_at(source):
         for _ in range(5):
             leaf()
 
-    recorded_in_threads(source, work, 200, 5)
-    assert called("leaf") == len(calls) == 5000
+    recorded_in_threads(source, work, 100, 5)
+    assert called("leaf") == len(calls) == 2500
 
 
 def test_deep_stacks_that_come_and_go_while_they_are_looked_at(source):
@@ -163,8 +158,8 @@ def test_deep_stacks_that_come_and_go_while_they_are_looked_at(source):
         for depth in (10, 100, 500, 20, 800, 5):
             fall(depth)
 
-    recorded_in_threads(source, work, 20, 4)
-    assert called("fall") == 20 * 4 * sum(depth + 1 for depth in (10, 100, 500, 20, 800, 5))
+    recorded_in_threads(source, work, 10, 4)
+    assert called("fall") == 10 * 4 * sum(depth + 1 for depth in (10, 100, 500, 20, 800, 5))
 
 
 def test_a_storm_of_forks(source):
@@ -172,7 +167,7 @@ def test_a_storm_of_forks(source):
 import os
 from recorded import image
 start(source=sys.argv[1], rate=20_000)
-for i in range(60):
+for i in range(30):
     work(50)
     child = os.fork()
     if child == 0:
@@ -183,7 +178,7 @@ for i in range(60):
     status = os.waitpid(child, 0)[1]
     assert status == 0, (i, status)
 _core.stop()
-assert image().calls()["leaf"] == 60 * 50
+assert image().calls()["leaf"] == 30 * 50
 """, source)  # fmt: skip
 
 

@@ -127,11 +127,11 @@ def sound(recording):
 
 
 @pytest.mark.parametrize("source", SOURCES)
-def test_a_thousand_threads_that_wait(source):
+def test_hundreds_of_threads_that_wait(source):
     go_on = threading.Event()
     before = threading.stack_size(256 * 1024)
     try:
-        threads = [threading.Thread(target=go_on.wait) for _ in range(1000)]
+        threads = [threading.Thread(target=go_on.wait) for _ in range(300)]
         start(source)
         for thread in threads:
             thread.start()
@@ -144,7 +144,7 @@ def test_a_thousand_threads_that_wait(source):
     _core.stop()
     recording = seismo.model.read(_core.snapshot())
     waits = sound(recording)
-    assert len(waits) > 1000
+    assert len(waits) > 300
     for thread in recording.threads:
         if not thread.main and thread.wall_ns > 2 * WAIT * 1e9:
             assert waits[thread.id] > thread.wall_ns / 2
@@ -153,7 +153,7 @@ def test_a_thousand_threads_that_wait(source):
 @pytest.mark.parametrize("source", SOURCES)
 def test_threads_that_live_for_microseconds(source):
     start(source)
-    for _ in range(300):
+    for _ in range(100):
         in_threads(int)
     _core.stop()
     sound(seismo.model.read(_core.snapshot()))
@@ -255,7 +255,7 @@ def asks():
 def works():
     asks()
     began = time.thread_time() # what goes before takes as long as it takes, to begin a recording, too
-    while time.thread_time() - began < 0.15: # kernels throttle where the clock is asked for, too
+    while time.thread_time() - began < 0.1: # kernels throttle where the clock is asked for, too
         spin(20_000)
 start()
 before = time.thread_time()
@@ -305,7 +305,7 @@ def computes(i):
         used += time.thread_time_ns() - began
 def works():
     print("works", flush=True)
-    for i in range(1_500_000):
+    for i in range(750_000):
         computes(i)
 start()
 works()

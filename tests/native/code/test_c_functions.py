@@ -102,13 +102,12 @@ def test_functions_bound_to_capsules(source, kinds):
 
 def test_a_module_that_cython_made(source, tmp_path_factory):
     """The compiler's own, where it is installed."""
-    folder = extensions.shared(tmp_path_factory, "shop")
-    extensions.cython("shop", "def price(x):\n    return x + 1\n", folder)
+    folder = extensions.compiled(tmp_path_factory)
     program = (
-        "import seismo, shop\n"
+        "import seismo, compiled_by_cython as shop\n"
         f"with seismo.profile(c_functions='all', source={source!r}) as p: shop.price(1); shop.price(2)\n"
         "rows = {(row.module, row.qualname): row.calls for row in p.recording.functions}\n"
-        "print(rows.get(('shop', 'price')), 'cython-unseen' in list(p.recording.losses['kind']))\n"
+        "print(rows.get((shop.__name__, 'price')), 'cython-unseen' in list(p.recording.losses['kind']))\n"
     )
     out = children.python("-c", program, env=children.environment(folder))
     assert out.stdout == ("2 False\n" if source in ("monitoring", "starts") else "None True\n")

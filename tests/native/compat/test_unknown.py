@@ -4,7 +4,6 @@ import sys
 
 import children
 import pytest
-from lab import environment
 
 from seismo import _core
 
@@ -15,49 +14,50 @@ SENTENCES = {
     "moved": "the structures of this Python differ from those of the one that seismo was built for",
     "free-threaded": "this is a free-threaded build of Python",
 }
-RECORDS = [["profile"], ["cover"], ["lines"], ["watch", 'call and function("f")']]
+RECORDS = [["profile", "--source", "profilefunc"], ["cover"], ["lines"], ["watch", 'call and function("f")']]
 if sys.version_info >= (3, 13, 3):
     RECORDS.append(["objects"])
 PROFILE = "seismo.profile(source='profilefunc').__enter__()"
 WITHOUT_GIL = {"lines", "cover", "watch", "objects"}  # and calls, but from that source
-READS = [["report"], ["info"], ["export", "--format", "json"]]
-
-
-def seismo(*arguments, folder, pretends="", status=0):
-    more = {"SEISMO_PRETEND": pretends} if pretends else {}
-    return children.seismo(*arguments, cwd=folder, env=environment(**more), status=status)
+READ = """
+from seismo.cli.main import main
+import seismo
+for words in (["report"], ["info"], ["export", "--format", "json", "-o", "kept.json"]):
+    main([*words, "kept.seismo"])
+print(sorted(row.qualname for row in seismo.open("kept.seismo").functions)[-1])
+"""
 
 
 @pytest.mark.crossed
 @pytest.mark.parametrize(
-    ("unknown", "verb"),
+    ("unknown", "words"),
     [
-        (unknown, verb)
+        (unknown, words)
         for unknown in SENTENCES
-        for verb in RECORDS
-        if unknown != "free-threaded" or verb[0] not in WITHOUT_GIL
+        for words in RECORDS
+        if unknown != "free-threaded" or words[0] not in WITHOUT_GIL
     ],
     ids=lambda value: value if isinstance(value, str) else value[0],
 )
-def test_recording_is_refused(verb, unknown, tmp_path):
-    if verb == ["profile"]:
-        verb = ["profile", "--source", "profilefunc"]
+def test_recording_is_refused(words, unknown, tmp_path):
     (tmp_path / "program.py").write_text("print('it ran')")
-    done = seismo(*verb, "program.py", folder=tmp_path, pretends=unknown, status=2)
+    done = children.seismo(*words, "program.py", cwd=tmp_path, SEISMO_PRETEND=unknown, status=2)
     assert SENTENCES[unknown] in " ".join(done.stderr.split())
     assert "Traceback" not in done.stderr
     assert "it ran" not in done.stdout
 
 
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory):
+    """A folder with a recording, kept.seismo."""
+    folder = tmp_path_factory.mktemp("kept")
+    children.seismo("profile", "-o", "kept.seismo", "-c", "def f(): pass\nf()", cwd=folder)
+    return folder
+
+
 @pytest.mark.parametrize("unknown", SENTENCES)
-def test_recordings_are_read(unknown, tmp_path):
-    (tmp_path / "program.py").write_text("def f(): pass\nf()\n")
-    seismo("profile", "-o", "kept.seismo", "program.py", folder=tmp_path)
-    for verb in READS:
-        more = ["-o", "kept.json"] if verb[0] == "export" else []
-        seismo(*verb, "kept.seismo", *more, folder=tmp_path, pretends=unknown)
-    program = "import seismo; print(sorted(row.qualname for row in seismo.open('kept.seismo').functions)[-1])"
-    assert children.printed(program, cwd=tmp_path, env=environment(SEISMO_PRETEND=unknown)) == "f\n"
+def test_recordings_are_read(unknown, kept):
+    assert children.printed(READ, cwd=kept, env=children.environment(SEISMO_PRETEND=unknown)).endswith("\nf\n")
 
 
 @pytest.mark.crossed
@@ -72,5 +72,5 @@ def test_a_program_is_told(call, unknown):
     program = (
         f"import seismo, seismo.hooks\ntry: {call}\nexcept (seismo.SeismoError, RuntimeError) as error: print(error)"
     )
-    done = children.python("-c", program, env=environment(SEISMO_PRETEND=unknown))
+    done = children.python("-c", program, env=children.environment(SEISMO_PRETEND=unknown))
     assert SENTENCES[unknown] in " ".join(done.stdout.split())

@@ -6,7 +6,7 @@ from chunks import read_uvarint, tokens
 
 from seismo.pure.compression import unpacked
 
-SLICES, CALLS, ROWS, DEPTHS = 16, 2048, 128, 4096
+SLICES, DEPTHS = 16, 4096
 
 
 class Cursor:
