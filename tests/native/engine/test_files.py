@@ -1,5 +1,7 @@
 """The file: readable at any time, whole after a crash, and harmless when it cannot be written."""
 
+import contextlib
+import errno
 import os
 import signal
 import subprocess
@@ -10,6 +12,7 @@ from lab import SOURCES, load, popen, run, start
 from recorded import Image, image
 
 from seismo import _core
+from seismo.pure import reader
 
 RECORD = """
 import os
@@ -22,18 +25,6 @@ def leaf():
 
 
 @pytest.mark.parametrize("source", SOURCES)
-def test_last_flush(source, tmp_path):
-    out = run(RECORD + f"start(source={source!r}, fd=fd); work(7); _core.stop('0')", str(tmp_path / "r"))
-    recorded = load(tmp_path / "r")
-    assert (out, recorded.problems) == ("", [])
-    assert recorded.calls() == {"work": 1, "leaf": 7}
-    (process,) = recorded.tables["processes"]
-    assert process["exit"] == "0"
-    assert process["source"] == source
-    assert 0 < process["start_ns"] <= process["end_ns"]
-
-
-@pytest.mark.parametrize("source", SOURCES)
 def test_file_equals_snapshot(source, tmp_path):
     path = tmp_path / "r"
     fd = os.open(path, os.O_CREAT | os.O_RDWR)
@@ -43,10 +34,13 @@ def test_file_equals_snapshot(source, tmp_path):
             leaf()
         sorted([2, 1], key=lambda x: x)
         _core.flush()
-    _core.stop()
+    _core.stop("0")
     os.close(fd)
     written, held = load(path), image()
     assert written.problems == []
+    (process,) = written.tables["processes"]
+    assert (process["exit"], process["source"]) == ("0", source)
+    assert 0 < process["start_ns"] <= process["end_ns"]
     assert written.calls() == held.calls()
     for row, other in zip(written.tables["nodes"], held.tables["nodes"], strict=True):
         names = [
@@ -113,6 +107,64 @@ def test_descriptor_closed_by_the_program(tmp_path):
     _core.stop()
     assert image().calls() == {"leaf": 2}
     assert load(path).calls() == {"leaf": 1}
+
+
+def test_a_descriptor_that_became_another_file_is_left_alone(tmp_path):
+    path, theirs = tmp_path / "r", tmp_path / "theirs"
+    fd = os.open(path, os.O_CREAT | os.O_RDWR)
+    start(fd=fd)
+    leaf()
+    _core.flush()
+    with theirs.open("wb") as file:
+        os.dup2(file.fileno(), fd)
+    os.write(fd, b"precious")
+    leaf()
+    _core.flush()
+    assert _core.status()["write_error"] == errno.EBADF
+    _core.stop()
+    os.close(fd)
+    assert theirs.read_bytes() == b"precious"
+    assert load(path).calls() == {"leaf": 1}
+
+
+def test_the_position_of_the_descriptor_does_not_matter(tmp_path):
+    path = tmp_path / "r"
+    fd = os.open(path, os.O_CREAT | os.O_RDWR)
+    start(fd=fd)
+    leaf()
+    _core.flush()
+    os.lseek(fd, 3, os.SEEK_SET)
+    leaf()
+    _core.stop()
+    os.close(fd)
+    recorded = Image(path.read_bytes(), reader.read)
+    assert (recorded.problems, recorded.calls()) == ([], {"leaf": 2})
+
+
+def test_a_pipe_gets_the_rest_later():
+    """Its reader stops for a while."""
+    ends = os.pipe()
+    for end in ends:
+        os.set_blocking(end, False)
+    names = {}
+    for i in range(10_000):
+        exec(f"def f{i}(): pass", names)
+    start(fd=ends[1])
+    for i in range(10_000):
+        names[f"f{i}"]()
+    _core.flush()
+    assert _core.status()["write_error"] == errno.EAGAIN
+    data = b""
+    for step in [*[_core.flush] * 50, _core.stop, lambda: None]:
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                data += os.read(ends[0], 1 << 16)
+        step()
+    for end in ends:
+        os.close(end)
+    recorded = Image(data, reader.read)
+    assert recorded.problems == []
+    assert {recorded.calls()[f"f{i}"] for i in range(10_000)} == {1}
 
 
 def test_big_trees_are_flushed_in_pieces(tmp_path):
