@@ -164,7 +164,8 @@ def test_a_pipe_gets_the_rest_later():
         os.close(end)
     recorded = Image(data, reader.read)
     assert recorded.problems == []
-    assert {recorded.calls()[f"f{i}"] for i in range(10_000)} == {1}
+    calls = recorded.calls()
+    assert {calls[f"f{i}"] for i in range(10_000)} == {1}
 
 
 def test_big_trees_are_flushed_in_pieces(tmp_path):
