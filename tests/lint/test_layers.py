@@ -2,6 +2,7 @@
 
 import ast
 import re
+from functools import cache
 from pathlib import Path
 
 from paths import ROOT
@@ -188,31 +189,7 @@ def part_of(path: Path) -> str:
     return inside.parts[0] if len(inside.parts) > 1 else inside.stem
 
 
-def imported_parts(path: Path) -> set[str]:
-    """The parts of seismo that a module's import statements name, wherever they stand in it."""
-    package = ["seismo", *path.relative_to(PACKAGE).parent.parts]
-    parts = set()
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.Import):
-            names = [alias.name.split(".") for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            base = package[: len(package) - node.level + 1] if node.level else []
-            base += node.module.split(".") if node.module else []
-            names = [[*base, alias.name] for alias in node.names]
-        else:
-            continue
-        for name in names:
-            if name[0] != "seismo" or name[1:] == ["__version__"]:
-                continue
-            inside = len(name) > 1 and name[1] in PARTS
-            parts.add(name[1] if inside else "__init__")
-    return parts
-
-
-# What shows one kind of recordings sees none of what shows another; what they share lies beside their folders.
-KIND_ROOMS = {load(entry.report).__module__ for entry in KINDS.values()}
-
-
+@cache
 def imported_modules(path: Path) -> set[str]:
     """The modules, and the names in them, that a file of seismo imports, wherever it does."""
     found = set()
@@ -223,6 +200,16 @@ def imported_modules(path: Path) -> set[str]:
             assert not node.level, "an import names its module in full"
             found |= {f"{node.module}.{alias.name}" for alias in node.names}
     return found
+
+
+def imported_parts(path: Path) -> set[str]:
+    """The parts of seismo that a module's import statements name."""
+    names = [name.split(".") for name in imported_modules(path) - {"seismo.__version__"}]
+    return {name[1] if name[1:2] and name[1] in PARTS else "__init__" for name in names if name[0] == "seismo"}
+
+
+# What shows one kind of recordings sees none of what shows another; what they share lies beside their folders.
+KIND_ROOMS = {load(entry.report).__module__ for entry in KINDS.values()}
 
 
 def test_kinds_of_reports_do_not_see_each_other():
@@ -248,12 +235,11 @@ def test_only_the_table_of_kinds_tells_them_apart():
             if isinstance(node, ast.Compare):
                 names = {part.value for part in ast.walk(node) if isinstance(part, ast.Constant)} & KINDS.keys()
                 names |= {part.id for part in ast.walk(node) if isinstance(part, ast.Name)} & KIND_NAMES
-                named = {part for part in ast.walk(node) if isinstance(part, ast.Attribute) and part.attr in KIND_NAMES}
                 names |= {
                     part.attr
-                    for part in named
-                    if isinstance(part.value, ast.Name) and part.value.id == "recording_kinds"
-                }
+                    for part in ast.walk(node)
+                    if isinstance(part, ast.Attribute) and getattr(part.value, "id", "") == "recording_kinds"
+                } & KIND_NAMES
                 if names - {"coverage"}:  # which is a word of other tools' files, too
                     found.add(path.relative_to(PACKAGE).as_posix())
     assert found == ASK_FOR_ONE

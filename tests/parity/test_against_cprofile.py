@@ -1,4 +1,4 @@
-"""Counts beside cProfile's, on programs of some size, where cProfile is right; and the sources beside one another."""
+"""Counts beside cProfile's, on programs of some size, where cProfile is right."""
 
 import cProfile
 import gc
@@ -9,8 +9,8 @@ import sys
 import sysconfig
 
 import pytest
-from program import MODES, SOURCES, WAYS, compared, without_exceptions
-from recorded import PYTHON, image, shown
+from program import SOURCES
+from recorded import PYTHON, image
 from workloads import class_things, json_things, parse_things, regex_things
 
 from seismo import _core
@@ -50,8 +50,8 @@ def collecting():
     gc.enable()
 
 
-def record(source, c_functions, function):
-    _core.start(source=source, c_functions=c_functions, running=False, calibrate=False)
+def record(source, function):
+    _core.start(source=source, c_functions="none", running=False, calibrate=False)
     try:
         function()
     finally:
@@ -75,7 +75,7 @@ def test_calls_are_those_of_cprofile(program, source):
         profile.disable()
     rows = pstats.Stats(profile).stats.items()
     theirs = {key: calls for key, (_primitive, calls, *_rest) in rows if key[0][0] not in "~<"}
-    recorded = record(source, "none", program)
+    recorded = record(source, program)
     functions = {row["id"]: row for row in recorded.functions() if row["kind"] == PYTHON}
     ours = {}
     for row in recorded.tables["nodes"]:
@@ -84,22 +84,3 @@ def test_calls_are_those_of_cprofile(program, source):
         if key[0][0] != "<":
             ours[key] = ours.get(key, 0) + row["calls"] + row["resumes"]
     assert ours == theirs
-
-
-@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
-@pytest.mark.parametrize("c_functions", MODES)
-def test_sources_agree(program, c_functions):
-    quiet(program)
-    forests = {}
-    for source in [source for source, mode in WAYS if mode == c_functions]:
-        recorded = record(source, c_functions, program)
-        forests[source] = compared(recorded.forests()["MainThread"], c_functions)
-        if source != "evalframe":  # other threads' frames end without an event, and each such end is a repair
-            assert recorded.losses.get("repaired", 0) == 0
-        if sys.version_info[:2] == (3, 12):
-            without_exceptions(forests[source])
-        if c_functions == "auto":
-            forests[source] = compared(forests[source], "none")
-    first, *others = forests
-    for other in others:
-        assert shown(forests[other]) == shown(forests[first])

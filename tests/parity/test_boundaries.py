@@ -197,27 +197,6 @@ def test_left_by_an_exception(source):
     assert (node.calls, node.exceptions) == (0, told)
 
 
-def test_below_the_start(source):
-    """Frames that were below the start and are left: the path goes down with them, and up again."""
-
-    def a():
-        b()
-        leaf()
-
-    def b():
-        c()
-        leaf()
-
-    def c():
-        start(source, running=False)
-        leaf()
-
-    a()
-    leaf()
-    _core.stop()
-    assert shown(merged(image().forests()["MainThread"])) == "leaf 4\n"
-
-
 def test_nested_start_is_refused(source):
     start(source, running=False)
     try:

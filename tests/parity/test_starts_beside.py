@@ -154,37 +154,3 @@ def test_long_stretches_that_are_left_out(c_functions):
     found = recorded(main, c_functions, where=where)
     assert paths(found, "leaf") == {"main seen leaf": 4 * 5, "main leaf": 4}
     assert found.losses.get("repaired", 0) == 0
-
-
-@BOTH
-def test_another_tool_takes_our_id(c_functions):
-    """It gets its own events and we none of them; what came before is exact, and the recording says that it was cut."""
-    seen = []
-
-    def some(n):
-        for _ in range(n):
-            leaf()
-
-    _core.start(source="starts", c_functions=c_functions, timing="none", running=False)
-    some(10)
-    (ours,) = (number for number in range(6) if sys.monitoring.get_tool(number) == "seismo")
-    events = sys.monitoring.events
-    sys.monitoring.set_events(ours, 0)
-    sys.monitoring.free_tool_id(ours)
-    sys.monitoring.use_tool_id(ours, "other")
-    try:
-        for event in (events.PY_START, events.CALL, events.C_RETURN, events.C_RAISE):
-            sys.monitoring.register_callback(ours, event, None)
-        sys.monitoring.register_callback(ours, events.PY_START, lambda code, offset: seen.append(code.co_name))
-        sys.monitoring.set_events(ours, events.PY_START)
-        some(5)
-        _core.stop()
-        some(1)
-    finally:
-        sys.monitoring.set_events(ours, 0)
-        sys.monitoring.register_callback(ours, events.PY_START, None)
-        sys.monitoring.free_tool_id(ours)
-    found = image()
-    assert found.calls()["leaf"] == 10
-    assert found.losses["hook-lost"] == 1
-    assert seen.count("leaf") == 6

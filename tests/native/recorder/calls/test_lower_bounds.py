@@ -49,33 +49,21 @@ print(recorded.calls()["Thing.__init__"], recorded.losses["sites-off"], recorded
 
 
 def test_every_recording_knows_its_callees():
+    """Also one after a recording of another kind, and that of a forked child."""
     out = sites("""
-for _ in range(3):
+def told():
+    recorded = image()
+    print(recorded.calls()["measure"], 8 <= recorded.calls(C)["len"] < 2000, bounds(recorded, "len"), recorded.losses,
+          flush=True)
+for _ in range(2):
     auto()
     often()
     _core.stop()
-    recorded = image()
-    print(recorded.calls()["measure"], 8 <= recorded.calls(C)["len"] < 2000, bounds(recorded, "len"), recorded.losses)
-""")
-    assert out == "2000 True [('measure', True)] {'sites-off': 2}\n" * 3  # and often's calls of measure
-
-
-def test_a_recording_after_one_of_another_kind_knows_its_callees():
-    out = sites("""
-auto()
-often()
-_core.stop()
+    told()
 start(c_functions="all", clock="simulated")
 often()
 _core.stop()
-recorded = image()
-print(recorded.calls(C)["len"], bounds(recorded, "len"), recorded.losses)
-""")
-    assert out == "2000 [('measure', False)] {}\n"
-
-
-def test_a_forked_child_knows_its_callees():
-    out = sites("""
+told()
 auto()
 often()
 child = os.fork()
@@ -83,11 +71,11 @@ if child == 0:
     _core.after_fork(-1, "{}")
     often()
 _core.stop()
-recorded = image()
 if child != 0: os.waitpid(child, 0)
-print(recorded.calls()["measure"], 8 <= recorded.calls(C)["len"] < 2000, recorded.losses, flush=True)
+told()
 """)
-    assert out == "2000 True {'sites-off': 2}\n" * 2
+    known = "2000 True [('measure', True)] {'sites-off': 2}\n"  # and often's calls of measure
+    assert out == known * 2 + "2000 False [('measure', False)] {}\n" + known * 2
 
 
 def test_only_calls_that_can_be_missing_are_marked():

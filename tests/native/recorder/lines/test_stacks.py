@@ -7,7 +7,6 @@ import threading
 
 import pytest
 from recorded import filter_of, image
-from threads import in_threads
 from timing import SOURCES, Lines, recorded, start, tick
 
 from seismo import _core
@@ -154,20 +153,6 @@ def test_a_narrow_recording_meets_frames_that_run(source):
         thread.join()
         _core.stop()
     assert Lines(image()).of("worker").keys() >= {2, 4}
-
-
-def test_threads_end_and_begin(source):
-    def work(n):
-        for _ in range(n):
-            tick(1)
-
-    def program():
-        for n in range(5):
-            in_threads(lambda n=n: work(n))
-
-    lines = recorded(source, program)
-    assert lines.of("work") == {1: 15, 2: 10}
-    assert lines.own("work") == {2: 10}
 
 
 @pytest.mark.skipif(not hasattr(sys, "monitoring"), reason="3.11 reads the frame that a trace function is given")

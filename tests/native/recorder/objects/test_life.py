@@ -9,7 +9,6 @@ import pytest
 from births import WHY_NOT, Births, load, needs_tracer, recorded, run, start
 from threads import in_threads
 
-import seismo.hooks
 from seismo import _core
 
 needs = needs_tracer
@@ -291,14 +290,6 @@ def test_tracemalloc_starts_midway():
     assert row["before"] <= 5
     assert row["unseen"] >= len(reused)  # an allocator need not use addresses again
     assert row["born"] == row["died"] + row["unseen"] + row["live"]
-
-
-@needs
-def test_beside_a_reference_tracer_of_our_own():
-    heard = []
-    with seismo.hooks.set_ref_tracer(heard.append), recorded() as births:
-        kept = make(50)
-    assert births.total("Thing", "live") == len(kept)
 
 
 # ---- processes ----

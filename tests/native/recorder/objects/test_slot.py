@@ -69,17 +69,6 @@ def test_it_joins_another_tool_and_leaves_first():
     assert sum(row[1] for row in heard if row[0] is Thing) == 60
 
 
-def test_the_other_tool_stays_longer():
-    heard = []
-    _core.start(recorder="lifetimes", calibrate=False)
-    tracer = set_ref_tracer(heard.extend)
-    kept = live_things(3)
-    _core.stop()
-    kept.clear()
-    tracer.remove()
-    assert sum(row[1] for row in heard if row[0] is Thing) == 6
-
-
 def test_what_dies_while_blind_is_found_when_its_address_is_used_again():
     """Classes that died meanwhile are not taken for the new ones at their addresses."""
     with recorded() as births:
