@@ -85,7 +85,6 @@ ONCE = {
     "tests/native/clock/test_sampler.py": "is about a thread of the core, which runs no Python",
     "tests/native/engine/test_allocation.py": "fails allocations; the sanitizers run it as well",
     "tests/native/engine/test_file_grows.py": "is about the size of the file",
-    "tests/native/engine/test_trace_grows.py": "as tests/native/engine/test_file_grows.py",
     "tests/native/estimate": "computes from finished recordings",
     "tests/native/file": "reads and writes files in C, without an interpreter; with the sanitizers its asserts are on",
     "tests/native/filter/test_verdicts.py": "holds two evaluators against each other",

@@ -307,26 +307,6 @@ def test_others_evaluate_the_frames(c_functions, tmp_path):
     assert image().calls()["leaf"] == 4 + 8
 
 
-def test_past_the_limit_of_paths():
-    """Calls whose path is not kept are counted by function, those of C functions too."""
-
-    def down(n):
-        len("a")
-        return down(n - 1) if n else leaf()
-
-    counts = {}
-    for source in ("monitoring", "starts"):
-        _core.start(source=source, c_functions="all", timing="none", running=False, max_paths=20)
-        down(50)
-        down(3)
-        leaf()
-        _core.stop()
-        assert _core.check()
-        recorded = image()
-        counts[source] = recorded.calls(), recorded.calls(kind=1), recorded.losses["paths-folded"]
-    assert counts["starts"] == counts["monitoring"]
-
-
 def test_every_count_is_exact_though_places_are_switched_off():
     """Places that call Python functions alone are switched off, and nothing that is counted is missing."""
 

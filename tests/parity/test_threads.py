@@ -4,10 +4,13 @@ import _thread
 import queue
 import threading
 import time
+from contextlib import contextmanager
+from functools import partial
 
 import pytest
 from program import SOURCES
 from recorded import SEEDED, image, shown
+from threads import beside, in_threads
 
 from seismo import _core
 
@@ -33,16 +36,19 @@ def start(source, **options):
     _core.start(source=source, c_functions="none", running=False, calibrate=False, **options)
 
 
-def test_new_threads(source):
-    start(source)
+@contextmanager
+def recorded(source, **options):
+    start(source, **options)
     try:
-        threads = [threading.Thread(target=work, args=(n,), name=f"worker {n}") for n in range(1, 5)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        yield
     finally:
         _core.stop()
+
+
+def test_new_threads(source):
+    with recorded(source):
+        for n in range(1, 5):
+            in_threads(partial(work, n), name=f"worker {n}")
     forests = image().forests()
     for n in range(1, 5):
         assert only(forests[f"worker {n}"], "work") == [f"work\n  leaf{f' {n}' if n > 1 else ''}\n"]
@@ -61,8 +67,7 @@ def test_raw_threads(source):
         work(3)
         done.release()
 
-    start(source, flush_ms=1)
-    try:
+    with recorded(source, flush_ms=1):
         _thread.start_new_thread(raw, ())
         ready.acquire()
         for _ in range(3):
@@ -70,12 +75,10 @@ def test_raw_threads(source):
             work(100)
         go.release()
         done.acquire()
-    finally:
-        _core.stop()
-    recorded = image()
-    found = [text for roots in recorded.forests().values() for text in only(roots, "work")]
+    told = image()
+    found = [text for roots in told.forests().values() for text in only(roots, "work")]
     assert "work\n  leaf 3\n" in found
-    assert recorded.losses.get("late-thread", 0) <= (source == "profilefunc")
+    assert told.losses.get("late-thread", 0) <= (source == "profilefunc")
 
 
 def test_threads_that_run_at_the_start(source):
@@ -90,20 +93,15 @@ def test_threads_that_run_at_the_start(source):
         while work_in.get():
             work_out.put(work(2))
 
-    thread = threading.Thread(target=outer, name="early")
-    thread.start()
-    work_in.put(1)
-    work_out.get()
-    start(source)
-    try:
+    with beside(outer, name="early") as (thread,):
         work_in.put(1)
         work_out.get()
-        work_in.put(0)
-        thread.join()
-    finally:
-        _core.stop()
-    recorded = image()
-    (root,) = recorded.forests()["early"]
+        with recorded(source):
+            work_in.put(1)
+            work_out.get()
+            work_in.put(0)
+            thread.join()
+    (root,) = image().forests()["early"]
     path = [root]
     while path[-1].name != "work" and path[-1].children:
         path.append(
@@ -119,17 +117,14 @@ def test_threads_that_run_at_the_start(source):
 
 def test_threads_that_run_at_the_end(source):
     go = threading.Event()
-    thread = threading.Thread(target=go.wait, name="late")
     start(source)
-    thread.start()
-    work(2)
-    _core.stop()
-    go.set()
-    thread.join()
+    with beside(go.wait, name="late"):
+        work(2)
+        _core.stop()
+        go.set()
     work(5)
-    recorded = image()
-    assert recorded.calls()["work"] == 1
-    assert {row["name"] for row in recorded.tables["threads"]} >= {"late"}
+    assert image().calls()["work"] == 1
+    assert {row["name"] for row in image().tables["threads"]} >= {"late"}
 
 
 def test_a_thread_for_each_recording(source):
@@ -140,27 +135,20 @@ def test_a_thread_for_each_recording(source):
         while (n := work_in.get()) is not None:
             work_out.put(work(n))
 
-    thread = threading.Thread(target=serve, name="server")
-    thread.start()
-    for n in range(1, 6):
-        start(source)
-        work_in.put(n)
-        work_out.get()
-        _core.stop()
-        assert image().calls()["leaf"] == n
-    work_in.put(None)
-    thread.join()
+    with beside(serve):
+        for n in range(1, 6):
+            with recorded(source):
+                work_in.put(n)
+                work_out.get()
+            assert image().calls()["leaf"] == n
+        work_in.put(None)
 
 
 def test_start_in_another_thread(source):
     """Who starts and who stops need not be the same thread."""
-    thread = threading.Thread(target=start, args=(source,))
-    thread.start()
-    thread.join()
+    in_threads(partial(start, source))
     work(3)
-    thread = threading.Thread(target=_core.stop)
-    thread.start()
-    thread.join()
+    in_threads(_core.stop)
     work(3)
     assert image().calls()["leaf"] == 3
 
@@ -176,35 +164,21 @@ def test_many_threads_at_once(source):
         return work(2000)
 
     ready, go = threading.Semaphore(0), threading.Event()
-    start(source)
-    try:
-        threads = [threading.Thread(target=down, args=(n,)) for n in range(0, 80, 10)]
-        for thread in threads:
-            thread.start()
+    with recorded(source), beside(*(partial(down, n) for n in range(0, 80, 10))) as threads:
         for _ in threads:
             ready.acquire()
         assert _core.check()
         _core.snapshot()
         go.set()
-        for thread in threads:
-            thread.join()
-    finally:
-        _core.stop()
     assert _core.check()
-    recorded = image()
-    calls = {name.rpartition(".")[2]: count for name, count in recorded.calls().items()}
+    calls = {name.rpartition(".")[2]: count for name, count in image().calls().items()}
     assert (calls["down"], calls["work"], calls["leaf"]) == (8 + sum(range(0, 80, 10)), 8, 16000)
-    assert recorded.losses.get("repaired", 0) == 0 or source == "evalframe"  # other threads' frames
+    assert image().losses.get("repaired", 0) == 0 or source == "evalframe"  # other threads' frames
 
 
 def test_times_of_threads(source):
-    start(source)
-    try:
-        thread = threading.Thread(target=work, args=(2000,), name="timed")
-        thread.start()
-        thread.join()
-    finally:
-        _core.stop()
+    with recorded(source), beside(partial(work, 2000), name="timed") as (thread,):
+        pass
     (row,) = [row for row in image().tables["threads"] if row["name"] == "timed"]
     assert 0 < row["cpu_ns"] <= row["wall_ns"] * 1.5 + 1e6
     assert row["start_ns"] <= row["end_ns"]

@@ -1,10 +1,10 @@
 """A clock that jumps: the machine was suspended, or somebody set the processor's counter."""
 
 import contextlib
-import threading
 
 import pytest
 from lab import SOURCES, start
+from threads import in_threads
 
 import seismo.model
 from seismo import _core
@@ -75,9 +75,7 @@ def program(jump):
 
     for n in range(2000):
         work(n)
-    thread = threading.Thread(target=lambda: (leaf(30), tick(jump % 2**64), leaf(30)))
-    thread.start()
-    thread.join()
+    in_threads(lambda: (leaf(30), tick(jump % 2**64), leaf(30)))
 
 
 class Suspended:

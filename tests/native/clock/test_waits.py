@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from lab import SOURCES, WITH_C, popen, run, start
 from recorded import image
-from threads import in_threads
+from threads import beside, in_threads
 
 import seismo.model
 from seismo import _core
@@ -93,14 +93,12 @@ def test_what_a_thread_still_waits_for_is_waiting(source):
         entered.set()
         go_on.wait()
 
-    thread = threading.Thread(target=waits)
     start(source)
-    thread.start()
-    entered.wait()
-    time.sleep(WAIT)
-    _core.stop()
-    go_on.set()
-    thread.join()
+    with beside(waits):
+        entered.wait()
+        time.sleep(WAIT)
+        _core.stop()
+        go_on.set()
     found, _ = nodes()
     waiting = found["waits"].total_wait_ns
     assert waiting >= WAIT * 0.8e9
@@ -129,18 +127,10 @@ def sound(recording):
 @pytest.mark.parametrize("source", SOURCES)
 def test_hundreds_of_threads_that_wait(source):
     go_on = threading.Event()
-    before = threading.stack_size(256 * 1024)
-    try:
-        threads = [threading.Thread(target=go_on.wait) for _ in range(300)]
-        start(source)
-        for thread in threads:
-            thread.start()
-    finally:
-        threading.stack_size(before)
-    time.sleep(WAIT)
-    go_on.set()
-    for thread in threads:
-        thread.join()
+    start(source)
+    with beside(*[go_on.wait] * 300):
+        time.sleep(WAIT)
+        go_on.set()
     _core.stop()
     recording = seismo.model.read(_core.snapshot())
     waits = sound(recording)

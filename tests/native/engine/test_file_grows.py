@@ -8,7 +8,10 @@ from itertools import pairwise
 
 import children
 import pytest
+from chunks import frames, payloads, read_uvarint
 from lab import PRELUDE, environment, load, run, start
+from recorded import Image
+from threads import beside
 
 from seismo import _core
 from seismo.model import read
@@ -313,11 +316,8 @@ def served(path, requests, threads=0):
         while not stop.is_set():
             exec("def fresh():\n    x = 1\n    return x\nfresh()", {})
 
-    beside = [threading.Thread(target=others) for _ in range(threads)]
     inodes, largest = set(), 0.0
-    for thread in beside:
-        thread.start()
-    try:
+    with beside(*[others] * threads):
         for request in range(requests):
             kind = request * 7 % CONTEXTS
             _core.cover_context(f"kind {kind}")
@@ -329,11 +329,8 @@ def served(path, requests, threads=0):
             if request % 500 == 499:
                 largest = max(largest, path.stat().st_size / len(read(path, running=True).to_bytes()))
         _core.cover_context("")
-    finally:
         stop.set()
-        for thread in beside:
-            thread.join()
-        _core.stop(recorder="coverage")
+    _core.stop(recorder="coverage")
     return inodes, largest
 
 
@@ -388,3 +385,96 @@ def test_contexts_that_somebody_has_cut_off_the_file_are_not_written_anew(record
             os.truncate(path, 200)
     _core.stop(recorder="coverage")
     assert read(path).problems
+
+
+# ---- traces: their journal is never out of date, and at their end rows that are do not stay in the file ----
+
+
+def journal_of(data):
+    """(kind, payload) of the chunks of a file's journal."""
+    kinds = (b"JRNL", b"HEAD", b"LEVL", b"LONG")
+    return [(kind, data[start + 12 : end]) for start, end, kind in frames(data) if kind in kinds]
+
+
+def check_trace(path, number):
+    """Each function was called this number of times, by the tree and by the journal."""
+    assert list(calls(path).values()) == [number] * FUNCTIONS
+    recording = read(path)
+    assert {row.kind for row in recording.losses} <= {"sites-off"}
+    window = recording.calls.window()
+    assert window.problems == []
+    names = recording.functions["qualname"]
+    assert sum(names[row.function][1:].isdigit() for row in window.calls) == number * FUNCTIONS
+
+
+def test_the_rows_of_a_long_trace_are_there_once_at_its_end(recorded):
+    """Every flush writes every counter anew: without its end the file has two hundred rows for each."""
+    path = recorded(journal=True)
+    rounds(functions(), 200)
+    before, inode = path.read_bytes(), path.stat().st_ino
+    _core.stop()
+    check_trace(path, 200)
+    data = path.read_bytes()
+    assert path.stat().st_ino != inode
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert len(data) < len(before) * 2 / 3
+    written = [read_uvarint(payload, 1)[0] for payload in payloads(data, b"TABL") if payload[0] == 3]
+    assert sum(written) == len(Image(data).nodes)
+    was = journal_of(before)
+    assert journal_of(data)[: len(was)] == was
+    assert os.listdir(path.parent) == [path.name]
+
+
+def test_a_trace_of_many_calls_is_left_as_it_is(recorded):
+    """Where the journal is the larger part there is little to gain."""
+    path = recorded(journal=True)
+    rounds(functions(), 2)
+    inode = path.stat().st_ino
+    _core.stop()
+    check_trace(path, 2)
+    assert path.stat().st_ino == inode
+
+
+@pytest.mark.parametrize("what", ["two names", "moved away", "a damaged journal"])
+def test_a_trace_that_cannot_be_written_anew_stays(recorded, what):
+    """A second name, another file in its place, a journal that is not what was written: the old file gets its end."""
+    path = recorded(journal=True)
+    rounds(functions(), 200)
+    if what == "two names":
+        os.link(path, path.with_name("other"))
+    elif what == "moved away":
+        path = path.rename(path.with_name("other"))
+    else:
+        data = path.read_bytes()
+        at = data.index(b"JRNL") + 8  # the first byte of the payload
+        with path.open("r+b") as file:
+            file.seek(at)
+            file.write(bytes([data[at] ^ 1]))
+    _core.stop()
+    assert set(calls(path).values()) == {200}
+    assert "cut-short" not in [row.kind for row in read(path).losses]
+    assert bool(read(path).calls.window().problems) == (what == "a damaged journal")
+
+
+def test_a_full_disk_at_the_end_of_a_trace(tmp_path):
+    """The new file does not fit: the old one gets its end, or says that it lacks it, and nothing else is left."""
+    path = tmp_path / "a.seismo"
+    program = """
+import os, resource, signal
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+names = {}
+for i in range(300):
+    exec(f"def f{i}(): pass", names)
+fd = os.open(sys.argv[1], os.O_CREAT | os.O_RDWR, 0o600)
+start(fd=fd, flush_ms=1_000_000, journal=True)
+for _ in range(100):
+    for i in range(300):
+        names[f"f{i}"]()
+    _core.flush()
+resource.setrlimit(resource.RLIMIT_FSIZE, (20000, resource.RLIM_INFINITY))
+_core.stop()
+"""
+    run(program, str(path))
+    names = read(path).functions["qualname"]
+    assert {row.calls for row in read(path).tree if names[row.function][1:].isdigit()} <= {99, 100}
+    assert os.listdir(tmp_path) == ["a.seismo"]

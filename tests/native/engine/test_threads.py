@@ -7,6 +7,7 @@ import threading
 import pytest
 from lab import SOURCES, load, popen, run, start
 from recorded import RUNNING, image
+from threads import beside, in_threads
 
 from seismo import _core
 
@@ -28,9 +29,7 @@ def other():
 
 def run_threads(count, target=work, **options):
     for _ in range(count):
-        thread = threading.Thread(target=target, **options)
-        thread.start()
-        thread.join()
+        in_threads(target, **options)
 
 
 @pytest.mark.parametrize("source", SOURCES)
@@ -115,14 +114,11 @@ def test_threads_of_a_group_run_side_by_side(source):
         go_on.wait()
         work()
 
-    threads = [threading.Thread(target=wait) for _ in range(5)]
-    for thread in threads:
-        thread.start()
-        inside.acquire()
-    before = image()
-    go_on.set()
-    for thread in threads:
-        thread.join()
+    with beside(*[wait] * 5):
+        for _ in range(5):
+            inside.acquire()
+        before = image()
+        go_on.set()
     _core.stop()
     assert _core.check()
     after = image()

@@ -12,6 +12,7 @@ from chunks import payloads
 from journals import qualnames, read, recorded, sums, trace
 from lab import TRACING, start
 from recorded import Image
+from threads import beside
 
 import seismo
 from seismo import _core
@@ -324,12 +325,12 @@ def test_a_thread_that_outlives_the_trace(tmp_path):
         go_on.wait()
 
     path = tmp_path / "trace.seismo"
-    thread = threading.Thread(target=wait)
-    with seismo.trace(output=path):
-        thread.start()
+    session = seismo.trace(output=path)
+    session.__enter__()
+    with beside(wait):
         started.wait()
-    go_on.set()
-    thread.join()
+        session.__exit__(None, None, None)
+        go_on.set()
     image = read(path)
     assert sums(image.data) == recorded(image.nodes)
 

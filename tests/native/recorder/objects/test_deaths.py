@@ -3,9 +3,11 @@
 import gc
 import threading
 import weakref
+from functools import partial
 
 import pytest
 from births import needs_tracer, recorded
+from threads import beside
 
 from seismo import _core
 
@@ -109,11 +111,9 @@ def test_what_another_thread_drops_meanwhile_is_not_the_collector_s():
 
     with recorded() as births:
         made = [Leaf() for _ in range(50)]
-        thread = threading.Thread(target=drop, args=(made,))
-        thread.start()
-        Slow()
-        gc.collect()
-        thread.join()
+        with beside(partial(drop, made)):
+            Slow()
+            gc.collect()
     assert births.type("Leaf", "died", "died_by_gc") == (50, 0)
 
 

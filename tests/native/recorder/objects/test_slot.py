@@ -10,6 +10,7 @@ import extensions
 import pytest
 from births import WHY_NOT, needs_tracer, recorded, run
 from paths import TESTS
+from threads import beside
 
 from seismo import _core
 from seismo.hooks.references import set_ref_tracer
@@ -174,18 +175,16 @@ def test_a_foreign_tracer_that_still_calls_it_after_its_end(foreign):
 def test_threads_and_tools_that_come_and_go():
     stop = threading.Event()
 
-    def work(counts):
+    counts = []
+
+    def work():
         count = 0
         while not stop.is_set():
             live_things(50)
             count += 50
         counts.append(count)
 
-    counts = []
-    with recorded() as births:
-        threads = [threading.Thread(target=work, args=(counts,)) for _ in range(3)]
-        for thread in threads:
-            thread.start()
+    with recorded() as births, beside(*[work] * 3):
         until = time.monotonic() + 0.3
         while time.monotonic() < until:
             with contextlib.suppress(Exception), set_ref_tracer(len):
@@ -194,8 +193,6 @@ def test_threads_and_tools_that_come_and_go():
             live_things(5)
             _core.objects_quiet(False)
         stop.set()
-        for thread in threads:
-            thread.join()
     thing = births.types()["Thing"]
     assert thing["born"] >= sum(counts)
     assert thing["born"] == thing["died"]
