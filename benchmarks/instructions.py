@@ -21,7 +21,7 @@ import sys
 import tempfile
 from dataclasses import dataclass
 
-from common import arguments, finish, leave_out, number, progress, table
+from common import arguments, finish, leave_out, number, output_of, progress, table
 
 SHORT, LONG, QUICK_LONG = 2_000, 12_000, 4_000
 
@@ -125,12 +125,9 @@ def count(program: str, library: str | None) -> int:
     environment |= {"PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1", "PYTHONPATH": library or ""}
     with tempfile.TemporaryDirectory(dir=os.environ.get("TMPDIR")) as folder:
         valgrind = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={folder}/out"]
-        done = subprocess.run(
-            [*valgrind, sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=False
-        )
-    found = re.search(r"Collected\s*:\s*(\d+)", done.stderr)
-    if done.returncode or found is None:
-        raise RuntimeError(f"status {done.returncode}: {program}\n{done.stderr[-2000:]}")
+        said = output_of([*valgrind, sys.executable, "-c", program], env=environment, stderr=subprocess.STDOUT)
+    found = re.search(r"Collected\s*:\s*(\d+)", said)
+    assert found, said[-2000:]
     return int(found[1])
 
 

@@ -9,12 +9,12 @@ import itertools
 import linecache
 import sys
 import textwrap
-import threading
 from collections import Counter
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import children
+import recorded
 from paths import COMMON
 from recorded import Image
 
@@ -22,7 +22,7 @@ from seismo import _core
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from types import CodeType, FrameType
+    from types import CodeType
 
 _numbers = itertools.count(1)
 
@@ -114,24 +114,9 @@ def cover(text: str | CodeType, run: Callable[[dict[str, Any]], object] | None =
 def traced(text: str | CodeType) -> Counter[int]:
     """Return the number of times that sys.settrace reports each line of the program, on all threads."""
     code = compiled(text) if isinstance(text, str) else text
-    file = code.co_filename
     counts: Counter[int] = Counter()
-
-    def trace(frame: FrameType, event: str, arg: object) -> Any:
-        if frame.f_code.co_filename != file:
-            return None
-        if event == "line":
-            counts[frame.f_lineno] += 1
-        return trace
-
-    before = sys.gettrace()
-    threading.settrace(trace)
-    sys.settrace(trace)
-    try:
-        exec(code, {"__name__": "program"})
-    finally:
-        sys.settrace(before)
-        threading.settrace(before)  # type: ignore[arg-type]
+    for (_, line), count in recorded.traced(lambda: exec(code, {"__name__": "program"}), code.co_filename).items():
+        counts[line] += count
     return counts
 
 

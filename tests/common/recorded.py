@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+import threading
+from collections import Counter
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -10,7 +13,7 @@ from seismo import _core
 from seismo.expression import parse
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
 PYTHON, C, SYNTHETIC = range(3)
 LOWER_BOUND, FOLDED, SEEDED, RUNNING = 1, 2, 4, 8
@@ -128,6 +131,28 @@ def sources(c_functions: str = "none", **options: Any) -> list[str]:
 def filter_of(text: str) -> Any:
     """Return the compiled filter of an expression."""
     return _core.Filter(parse(text).program)
+
+
+def traced(program: Callable[[], object], file: str) -> Counter[tuple[str, int]]:
+    """Return line events of sys.settrace by (code name, line), for code of this file, on all threads."""
+    seen: Counter[tuple[str, int]] = Counter()
+
+    def trace(frame: Any, event: str, _arg: object) -> Any:
+        if frame.f_code.co_filename != file:
+            return None
+        if event == "line":
+            seen[frame.f_code.co_qualname, frame.f_lineno] += 1
+        return trace
+
+    before = sys.gettrace()
+    threading.settrace(trace)
+    sys.settrace(trace)
+    try:
+        program()
+    finally:
+        sys.settrace(before)
+        threading.settrace(before)  # type: ignore[arg-type]
+    return seen
 
 
 def image() -> Image:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
@@ -76,26 +75,6 @@ def recorded(source: str, program: Callable[[], object], **options: Any) -> Line
     lines = Lines(image())
     assert lines.image.losses == {}
     return lines
-
-
-def traced(program: Callable[[], object], file: str) -> Counter[tuple[str, int]]:
-    """Return line events of sys.settrace by (code name, line), for code of this file."""
-    seen: Counter[tuple[str, int]] = Counter()
-
-    def trace(frame: Any, event: str, _arg: object) -> Any:
-        if frame.f_code.co_filename != file:
-            return None
-        if event == "line":
-            seen[frame.f_code.co_qualname, frame.f_lineno] += 1
-        return trace
-
-    before = sys.gettrace()
-    sys.settrace(trace)
-    try:
-        program()
-    finally:
-        sys.settrace(before)
-    return seen
 
 
 def hits(lines: Image, file: str) -> Counter[tuple[str, int]]:

@@ -10,8 +10,8 @@ import pytest
 from lab import run
 from paths import TESTS
 from program import load
-from recorded import filter_of, image
-from timing import SOURCES, hits, start, traced
+from recorded import filter_of, image, traced
+from timing import SOURCES, hits, start
 
 from seismo import _core
 
