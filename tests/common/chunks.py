@@ -11,12 +11,9 @@ from paths import DOCS
 
 from seismo.pure import numbers
 from seismo.pure.numbers import uvarint_bytes as uvarint
-from seismo.pure.pieces import loaded, streams_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-
-    from seismo.pure.pieces import Piece
 
 HEADER = 16
 
@@ -61,20 +58,6 @@ def chunk(kind: bytes, payload: bytes) -> bytes:
 def read_uvarint(data: bytes, at: int) -> tuple[int, int]:
     """Return the number at an offset, and the offset after it."""
     return numbers.uvarint(data, at, len(data))
-
-
-def blocks(payloads: Iterable[bytes]) -> dict[tuple[int, int], list[tuple[Piece, bytes]]]:
-    """Return {(thread, stream): [(head, tokens) of each block]} from the payloads of JRNL chunks."""
-    data, places = bytearray(HEADER), []
-    for payload in payloads:
-        places += [len(data) + 12, len(payload)]
-        data += chunk(b"JRNL", payload)
-    whole = memoryview(data)
-    streams, _ = streams_of(whole, places, 2**31)
-    return {
-        (stream.thread, stream.number): [(block[0], loaded(whole, block)[0]) for block in stream.blocks]
-        for stream in streams
-    }
 
 
 def tokens(data: bytes) -> Iterator[tuple[int, int | None]]:

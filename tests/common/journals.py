@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import children
 import zoom_decoder
-from chunks import blocks, payloads
+from chunks import payloads
 from recorded import Image
 
 from seismo import model
@@ -49,13 +49,5 @@ def recorded(nodes: list[dict[str, Any]]) -> list[tuple[int, int, int]]:
 
 def levels_of(image: Any) -> dict[tuple[int, int], Any]:
     """Check the levels of all streams against the tokens. Return {(thread, stream): {level: slices}}."""
-    found = zoom_decoder.read(payloads(image.data, b"LEVL"))
-    streams = blocks(payloads(image.data))
-    for (thread, stream), levels in found.items():
-        nodes = [number for number, row in enumerate(image.nodes) if row["thread"] == thread]
-        ranks = {node: rank for rank, node in enumerate(nodes, 1)}
-        parents = [ranks.get(image.nodes[node]["parent"], 0) for node in nodes]
-        functions = [None, *(image.nodes[node]["function"] for node in nodes)]
-        replay = zoom_decoder.replayed(streams[thread, stream], parents)
-        zoom_decoder.check(levels, replay, functions)
-    return found
+    nodes = [(row["parent"], row["thread"], row["function"]) for row in image.nodes]
+    return zoom_decoder.checked(payloads(image.data), payloads(image.data, b"LEVL"), nodes)

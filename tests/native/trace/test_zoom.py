@@ -5,7 +5,6 @@ from collections import Counter
 import journal_made
 import pytest
 import zoom_decoder
-from chunks import blocks
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -18,21 +17,11 @@ def made(seed, events=9_000, **how):
     return journal_made.made(seed, events=events, **how)
 
 
-def ranks(tree, thread):
-    """(parents, functions), by rank."""
-    nodes = tree.ranks.get(thread, [])
-    rank = {node: number for number, node in enumerate(nodes, 1)}
-    return [rank.get(tree.parent[node], 0) for node in nodes], [None, *(tree.function[node] for node in nodes)]
-
-
-def check(tree, streams, sheets):
-    """How many levels the longest stream has."""
-    found = zoom_decoder.read(sheets)
-    for (thread, stream), levels in found.items():
-        parents, functions = ranks(tree, thread)
-        replay = zoom_decoder.replayed(streams[thread, stream], parents)
-        zoom_decoder.check(levels, replay, functions)
-    return max((len(levels) for levels in found.values()), default=0)
+def checked(tree, *played, journal):
+    """The levels of a journal by stream and level, which say what was played."""
+    payloads = [payload for p in played for payload in p.pieces]
+    nodes = zip(tree.parent, tree.thread, tree.function, strict=True)
+    return zoom_decoder.checked(payloads, journal.made(), nodes)
 
 
 @settings(max_examples=6, deadline=None)
@@ -41,7 +30,7 @@ def test_levels_say_what_the_tokens_do(seed):
     tree, played, recording = made(seed)
     journal = recording.calls._journal
     journal.build(0)
-    check(tree, blocks(payload for p in played for payload in p.pieces), journal.made())
+    checked(tree, *played, journal=journal)
 
 
 def looped(calls, gap_at=None, unit=1.0, end=True):
@@ -77,7 +66,8 @@ def test_levels_of_levels_say_what_the_tokens_do(gap_at, end):
     journal = recording.calls._journal
     assert journal.build(0) > 3
     assert journal.build(0) == 0
-    assert check(tree, blocks(p.pieces), journal.made()) == 2
+    (levels,) = checked(tree, p, journal=journal).values()
+    assert len(levels) == 2
 
 
 def test_deep_stacks_have_longer_slices():
@@ -100,8 +90,7 @@ def test_deep_stacks_have_longer_slices():
     recording = journal_made.recording(tree, [p], 2)
     journal = recording.calls._journal
     journal.build(0)
-    check(tree, blocks(p.pieces), journal.made())
-    levels = zoom_decoder.read(journal.made())[0, 0]
+    (levels,) = checked(tree, p, journal=journal).values()
     for one in levels[0]:
         assert one["calls"] >= 64 * len(one["rows"]) or one["flags"] & 2
     assert max(one["calls"] for one in levels[0]) >= 64 * 300

@@ -2,9 +2,11 @@
 
 from collections import Counter
 
-from chunks import read_uvarint, tokens
+from chunks import HEADER, chunk, read_uvarint
 
 from seismo.pure.compression import unpacked
+from seismo.pure.pieces import streams_of
+from seismo.pure.tokens import BEFORE, END, LAST, OPEN, OTHER, START, Dictionary, Machine, Sink
 
 SLICES, DEPTHS = 16, 4096
 
@@ -88,118 +90,100 @@ def read(payloads):
     return found
 
 
-class Replay:
-    """The calls of a stream with the times that levels have: events spread evenly between marks.
+class Replay(Sink):
+    """The calls of a stream, in the order of their ends, and the numbers of the events that each begins and ends with.
 
-    `calls`: dicts in the order of ends: rank, depth, start, end, block, began and ended (numbers of events).
+    Ends at a gap have the gap's number.
     """
 
-    def __init__(self, parents):
-        self.parent = [0, *parents]  # by rank
-        self.children = {}
-        for rank, parent in enumerate(parents, 1):
-            self.children.setdefault(parent, []).append(rank)
-        self.calls, self.stack, self.event, self.now = [], [], 0, None
-        self.block, self.gaps = 0, []  # gaps: numbers of the events that they end with
+    def __init__(self):
+        super().__init__()
+        self.began, self.ended, self.last = {}, {}, False
+        self.calls, self.number, self.at_gap, self.gap_numbers = [], 0, False, []
 
-    def begin(self, rank):
-        self.stack.append({"rank": rank, "depth": len(self.stack), "start": self.now, "began": self.event})
+    def gap(self, stream, start, end):
+        self.number += 1
+        self.gap_numbers.append(self.number)
+        self.at_gap = True
 
-    def finish(self):
-        call = self.stack.pop()
-        self.calls.append({**call, "end": self.now, "ended": self.event, "block": self.block})
+    def event(self, stream, what, of, times):
+        self.at_gap = self.at_gap and what == END
+        self.number += not self.at_gap
+        if what == START:
+            self.began[of.number] = -1 if of.flags & BEFORE else self.number
+        elif what == END:
+            self.ended[of.number] = self.number
+        self.last = self.last or what == LAST
 
-    def path(self, rank):
-        found = []
-        while rank:
-            found.insert(0, rank)
-            rank = self.parent[rank]
-        return found
+    def call(self, stream, call):
+        self.calls.append(call)
 
-    def to(self, path, gap=False):
-        common = 0
-        while common < min(len(path), len(self.stack)) and self.stack[common]["rank"] == path[common]:
-            common += 1
-        while len(self.stack) > common:
-            self.finish()
-        self.event += gap
-        for rank in path[common:]:
-            self.begin(rank)
-
-    def read(self, head, data, follows):
-        flags, rank, time, unit = head.flags, head.rank, head.time, head.unit
-        self.event += 1
-        begins = self.now is None
-        self.now = time if begins else max(self.now, time)
-        gap = not follows or flags & 1
-        if gap:
-            self.gaps.append(self.event)
-        if gap or (self.stack[-1]["rank"] if self.stack else 0) != rank:
-            self.to(self.path(rank), gap)
-        for call in self.stack if begins else ():
-            call["began"] = -1  # before the stream
-        self.block = head.block
-        units, waiting = 0, []
-        for token, operand in tokens(data):
-            if token != 3:
-                waiting.append((token, operand))
-                continue
-            units += operand
-            at = max(time + int(units * unit), self.now)
-            self.play(waiting, at)
-            waiting, self.now = [], at
-        self.play(waiting, self.now)
-
-    def play(self, waiting, to):
-        since = self.now
-        for place, (token, operand) in enumerate(waiting, 1):
-            self.event += 1
-            self.now = since + (to - since) * place / len(waiting)
-            if token < 3:
-                if self.stack:
-                    self.finish()
-            elif token in (4, 5):
-                self.begin(operand)
-            elif token == 6:
-                self.to(self.path(operand))
-            elif token == 128:
-                while self.stack:
-                    self.finish()
-            elif token >= 8:
-                here = self.stack[-1]["rank"] if self.stack else 0
-                self.begin(self.children[here][token - (136 if token >= 136 else 8)])
+    def leave_open(self):
+        """Take the calls that no event has ended from those that have ended, and return them."""
+        is_open = [call for call in self.calls if call.flags & OPEN and not self.last]
+        self.calls = self.calls[: len(self.calls) - len(is_open)]
+        for call in is_open:
+            del self.ended[call.number]
+        return is_open
 
 
-def replayed(blocks, parents):
-    """A stream's replay. blocks: their heads and tokens; parents: ranks by rank, from 1."""
-    replay, before = Replay(parents), None
-    for head, data in blocks:
-        replay.read(head, data, before is not None and head.block == before + 1)
-        before = head.block
-    return replay
+class EvenMachine(Machine):
+    """Gives events the times that levels have: spread evenly between marks, or that of a block's last mark."""
+
+    def _settle(self, to, total, known):
+        super()._settle(*((to, total) if known else (self.mark, 0.0)), True)
+
+    def _settle_before(self, to):
+        self._settle(self.mark, 0.0, True)
+        self.mark = max(self.mark, to)
+
+    def _take_ranked(self, token, rank):
+        if token != 6:
+            super()._take_ranked(token, rank)
+            return
+        self._pass()
+        self._go_to(self.tree.rank(self.stream.thread, rank), 0)
+        self._wait(OTHER)
 
 
-def check(levels, replay, functions):
-    """Asserts that a stream's levels say what its tokens do. functions: by rank."""
-    begins = {}  # by block: how many calls ended before it
-    for number, call in enumerate(replay.calls):
-        begins.setdefault(call["block"], number)
+def checked(payloads, sheets, nodes):
+    """The levels in these sheets, as read() gives them, which say what the pieces of the journal do.
+
+    nodes: (parent, thread, function) of each.
+    """
+    data, places = bytearray(HEADER), []
+    for payload in payloads:
+        places += [len(data) + 12, len(payload)]
+        data += chunk(b"JRNL", payload)
+    parents, threads, functions = zip(*nodes, strict=True)
+    tree = Dictionary(list(parents), list(threads), max(threads) + 1, len(parents))
+    found = read(sheets)
+    for stream in streams_of(memoryview(data), places, 2**31)[0]:
+        if levels := found.get((stream.thread, stream.number)):
+            replay = Replay()
+            EvenMachine(stream, tree, [0.0] * len(parents), 0, replay).read(memoryview(data), 2**62, -1)
+            check(levels, replay, [None, *tree.ranks[stream.thread]], functions)
+    return found
+
+
+def check(levels, replay, nodes, functions):
+    """Asserts that a stream's levels say what its tokens do. nodes: by rank; functions: by node."""
+    still_open = replay.leave_open()
     for level, slices in levels.items():
         done, before = 0, None
         for number, one in enumerate(slices):
             ended = replay.calls[done : done + one["calls"]]
             assert len(ended) == one["calls"]
-            first = replay.calls[done - 1]["ended"] if done else -1
-            check_slice(one, ended, first, functions, level)
-            last = ended[-1]["ended"] if ended else first
+            first = replay.ended[replay.calls[done - 1].number] if done else -1
+            check_slice(one, ended, first, replay, nodes, functions, level)
+            last = replay.ended[ended[-1].number] if ended else first
             if number + 1 == len(slices) and done + one["calls"] == len(replay.calls):
-                last = replay.event
+                last = replay.number
             elif number + 1 < len(slices) and slices[number + 1]["flags"] & 1:
-                last = min(event for event in replay.gaps if event >= last)
-            check_open(one, replay, first, last)
+                last = min(event for event in replay.gap_numbers if event >= last)
+            check_open(one, [*replay.calls, *still_open], replay, first, last, nodes)
             if before is not None:
                 assert one["start"] >= before["end"]
-            assert one["skip"] == max(done - begins.get(one["block"], done), 0) or one["flags"] & 1
             done, before = done + one["calls"], one
         below = levels.get(level - 1)
         if below is not None:
@@ -207,51 +191,51 @@ def check(levels, replay, functions):
                 one["calls"] for one in slices
             ]
         last = slices[-1]["flags"] & 2
-        assert bool(last) == (done == len(replay.calls) and not replay.stack) or not last
+        assert bool(last) == (done == len(replay.calls) and not still_open) or not last
 
 
-def check_slice(one, ended, first, functions, level):
-    crossing = {call["depth"]: call for call in ended if call["began"] <= first}
+def check_slice(one, ended, first, replay, nodes, functions, level):
+    crossing = {call.depth: call for call in ended if replay.began[call.number] <= first}
     inside = {}
     for call in ended:
-        if call["began"] > first and call["depth"] < DEPTHS:
-            inside.setdefault(call["depth"], []).append(call)
+        if replay.began[call.number] > first and call.depth < DEPTHS:
+            inside.setdefault(call.depth, []).append(call)
     rows = {kind: {r["depth"]: r for r in one["rows"] if r["kind"] == kind} for kind in range(3)}
     assert set(rows[0]) == {depth for depth in crossing if depth < DEPTHS}
     for depth, found in rows[0].items():
         call = crossing[depth]
-        assert found["rank"] == call["rank"]
-        assert near(found["start"], call["start"])
-        assert near(found["end"], call["end"])
+        assert nodes[found["rank"]] == call.node
+        assert near(found["start"], call.start_ns)
+        assert near(found["end"], call.end_ns)
     assert set(rows[1]) == set(inside)
     for depth, found in rows[1].items():
         calls = inside[depth]
         busy = Counter()
         for call in calls:
-            busy[functions[call["rank"]]] += call["end"] - call["start"]
+            busy[functions[call.node]] += call.end_ns - call.start_ns
         assert found["calls"] == len(calls)
-        assert near(found["start"], calls[0]["start"])
-        assert near(found["end"], calls[-1]["end"])
-        assert near(found["busy"], sum(busy.values()), 2 + len(one["rows"]) + len(ended) / 20)
+        assert near(found["start"], calls[0].start_ns)
+        assert near(found["end"], calls[-1].end_ns)
+        assert near(found["busy"], sum(busy.values()), 2 + len(one["rows"]) + len(ended) / 8)
         times = [ns for _, ns in found["functions"]]
         assert times == sorted(times, reverse=True)
         for rank, ns in found["functions"]:
-            most = busy[functions[rank]]
-            assert ns <= most + 2 + len(ended) / 20
-            assert level or near(ns, most, 2 + len(ended) / 20)
+            most = busy[functions[nodes[rank]]]
+            assert ns <= most + 2 + len(ended) / 8
+            assert level or near(ns, most, 2 + len(ended) / 8)
 
 
-def check_open(one, replay, first, last):
+def check_open(one, calls, replay, first, last, nodes):
     wanted = {
-        call["depth"]: call
-        for call in [*replay.calls, *replay.stack]
-        if first < call["began"] <= last < call.get("ended", 10**18)
+        call.depth: call
+        for call in calls
+        if first < replay.began[call.number] <= last < replay.ended.get(call.number, 10**18)
     }
     found = {r["depth"]: r for r in one["rows"] if r["kind"] == 2}
     assert set(found) == {depth for depth in wanted if depth < DEPTHS}
-    for depth, call in wanted.items():
-        if depth in found:
-            assert (found[depth]["rank"], near(found[depth]["start"], call["start"])) == (call["rank"], True)
+    for depth, row in found.items():
+        assert nodes[row["rank"]] == wanted[depth].node
+        assert near(row["start"], wanted[depth].start_ns)
 
 
 def near(one, other, most=2):
