@@ -15,6 +15,7 @@ from seismo.expression import parse
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+SCHEMA = _core.schema()
 PYTHON, C, SYNTHETIC = range(3)
 LOWER_BOUND, FOLDED, SEEDED, RUNNING = 1, 2, 4, 8
 
@@ -56,13 +57,10 @@ class Image:
 
     @staticmethod
     def _rows(name: str, table: dict[str, Any], strings: list[str]) -> list[dict[str, Any]]:
-        kinds = dict(_core.schema()[name])
         columns = {}
-        for column, values in table.items():
-            if column == "rows":
-                continue
-            cells = memoryview(values).tolist()
-            columns[column] = [strings[i] for i in cells] if kinds[column] == "s" else cells
+        for column, kind in SCHEMA[name]:
+            cells = memoryview(table[column]).tolist()
+            columns[column] = [strings[i] for i in cells] if kind == "s" else cells
         return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
     def _leave_out_the_runner(self) -> None:

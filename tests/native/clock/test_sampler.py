@@ -182,16 +182,17 @@ assert image().calls()["leaf"] == 30 * 50
 """, source)  # fmt: skip
 
 
-def test_a_program_on_one_processor(source):
-    """There the sampler takes the thread's processor at each look: that is no waiting of the program's."""
+def test_a_program_on_one_processor_and_one_that_blocks_signals_and_is_in_no_hurry(source):
+    """On one processor the sampler takes the thread's at each look: that is no waiting of the program's."""
     run("""
-import os, time
+import ctypes, os, signal, time
 from recorded import image
-os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
 def spin():
     until = time.thread_time() + 0.3
     while time.thread_time() < until:
         leaf()
+processors = os.sched_getaffinity(0)
+os.sched_setaffinity(0, {min(processors)})
 start(source=sys.argv[1])
 spin()
 _core.stop()
@@ -200,19 +201,9 @@ recorded = image()
 ran = sum(row["timed_ns"] + row["sampled_ns"] for row in recorded.tables["nodes"])
 assert thread["rest_ns"] + sum(row["timed_ns"] for row in recorded.tables["nodes"]) > 0.27e9
 assert ran > 0.2e9, ran
-""", source)  # fmt: skip
-
-
-def test_a_program_that_blocks_signals_and_is_in_no_hurry(source):
-    run("""
-import ctypes, signal, time
-from recorded import image
+os.sched_setaffinity(0, processors)
 signal.pthread_sigmask(signal.SIG_SETMASK, signal.valid_signals())
 ctypes.CDLL(None).prctl(29, 500_000_000, 0, 0, 0)  # PR_SET_TIMERSLACK: 0.5 s
-def spin():
-    until = time.thread_time() + 0.3
-    while time.thread_time() < until:
-        leaf()
 start(source=sys.argv[1])
 spin()
 _core.stop()

@@ -26,6 +26,17 @@ def work(n):
 """
 
 
+def traced(path, calls, **options):
+    """The calls of the program's only thread, and the recording that has them."""
+    namespace = {}
+    exec(PROGRAM, namespace)
+    with seismo.trace(output=path, c_functions="none", **options):
+        namespace["work"](calls)
+    image = read(path)
+    (stream,) = image.streams.values()
+    return stream, image
+
+
 def test_events_are_in_their_order_and_times_go_up(tmp_path):
     namespace = {}
     exec("def b(): pass\ndef a():\n    b()\n    b()\ndef main():\n    a()\n    b()\n", namespace)
@@ -43,13 +54,7 @@ def test_events_are_in_their_order_and_times_go_up(tmp_path):
 
 @pytest.mark.parametrize("timing", ["sampled", "every"])
 def test_every_event_has_its_own_time_when_that_is_asked_for(timing, tmp_path):
-    path = tmp_path / "trace.seismo"
-    namespace = {}
-    exec(PROGRAM, namespace)
-    with seismo.trace(output=path, c_functions="none", timing=timing):
-        namespace["work"](5000)
-    image = read(path)
-    (stream,) = image.streams.values()
+    stream, image = traced(tmp_path / "trace.seismo", 5000, timing=timing)
     exact = [call.start_bound_ns == 0 for call in stream if not call.flags & CallFlags.BEFORE]
     assert len(exact) == 5001
     assert all(exact) if timing == "every" else sum(exact) < 2500
@@ -158,13 +163,7 @@ def test_the_bounds_of_times_that_were_not_read_hold_against_the_same_run_with_e
 
 
 def test_the_distance_between_two_readings_of_the_clock_is_bounded(tmp_path):
-    path = tmp_path / "trace.seismo"
-    namespace = {}
-    exec(PROGRAM, namespace)
-    with seismo.trace(output=path, c_functions="none"):
-        namespace["work"](20_000)
-    image = read(path)
-    (stream,) = image.streams.values()
+    stream, _ = traced(tmp_path / "trace.seismo", 20_000)
     events = [(call.start_ns, call.start_bound_ns) for call in stream]
     events += [(call.end_ns, call.end_bound_ns) for call in stream]
     unread = "".join("?" if bound else "." for _, bound in sorted(events)).split(".")
