@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import children
@@ -13,6 +14,7 @@ from recorded import Image, sources
 from seismo import _core
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 SOURCES = sources()  # sources with events of Python functions
@@ -39,6 +41,19 @@ def start(source: str | None = None, **options: Any) -> None:
     if source and options.get("c_functions", "none") != "none" and source not in WITH_C:
         pytest.skip(f"{source} sees Python functions only")
     _core.start(source=source, **{"c_functions": "none", "running": False, "calibrate": False, **options})
+
+
+@contextmanager
+def taken_ids(*free: int) -> Iterator[list[int]]:
+    """Take all tool ids of sys.monitoring that nobody has, but these, for the block."""
+    taken = [i for i in range(6) if i not in free and sys.monitoring.get_tool(i) is None]
+    for i in taken:
+        sys.monitoring.use_tool_id(i, f"other {i}")
+    try:
+        yield taken
+    finally:
+        for i in taken:
+            sys.monitoring.free_tool_id(i)
 
 
 def environment(**more: str) -> dict[str, str]:

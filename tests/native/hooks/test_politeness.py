@@ -6,7 +6,7 @@ import sys
 import threading
 
 import pytest
-from lab import MONITORING, SOURCES, run, start
+from lab import MONITORING, SOURCES, run, start, taken_ids
 from recorded import image
 
 from seismo import _core
@@ -80,19 +80,12 @@ def test_everything_is_given_back(source):
 
 @needs_monitoring
 def test_no_free_tool_id():
-    ours = [i for i in range(6) if sys.monitoring.get_tool(i) is None]
-    for i in ours:
-        sys.monitoring.use_tool_id(i, f"other {i}")
-    try:
+    with taken_ids() as ours:
         with pytest.raises(RuntimeError, match=r"all six tool ids of sys\.monitoring are taken"):
             start("monitoring")
         assert not _core.status()["running"]
         assert _core.status()["tool_id"] == -1
-        for i in ours:
-            assert sys.monitoring.get_tool(i) == f"other {i}"
-    finally:
-        for i in ours:
-            sys.monitoring.free_tool_id(i)
+        assert [sys.monitoring.get_tool(i) for i in ours] == [f"other {i}" for i in ours]
     start("monitoring")
     leaf()
     _core.stop()
@@ -102,17 +95,11 @@ def test_no_free_tool_id():
 @needs_monitoring
 def test_each_free_tool_id_will_do():
     for left in range(6):
-        taken = [i for i in range(6) if i != left and sys.monitoring.get_tool(i) is None]
-        for i in taken:
-            sys.monitoring.use_tool_id(i, "other")
-        try:
+        with taken_ids(left):
             start("monitoring")
             assert _core.status()["tool_id"] == left
             leaf()
             _core.stop()
-        finally:
-            for i in taken:
-                sys.monitoring.free_tool_id(i)
         assert image().calls() == {"leaf": 1}
         assert sys.monitoring.get_tool(left) is None
 

@@ -9,6 +9,7 @@ import zlib
 import pytest
 from children import ended
 from covered import Covered, compiled, cover, covering, popen, run
+from lab import taken_ids
 from recorded import Image, filter_of, image
 
 from seismo import _core
@@ -235,15 +236,8 @@ def test_a_tool_id_of_its_own_and_nothing_left_behind():
 
 @monitoring
 def test_all_ids_taken():
-    taken = [i for i in range(6) if sys.monitoring.get_tool(i) is None]
-    for i in taken:
-        sys.monitoring.use_tool_id(i, "somebody")
-    try:
-        with pytest.raises(RuntimeError, match="taken"):
-            _core.start(recorder="coverage")
-    finally:
-        for i in taken:
-            sys.monitoring.free_tool_id(i)
+    with taken_ids(), pytest.raises(RuntimeError, match="taken"):
+        _core.start(recorder="coverage")
     assert cover(WORK).lines
 
 
