@@ -123,18 +123,11 @@ PLANTS = [Plant(*row) for row in (
 )]  # fmt: skip
 
 
-def git(folder: Path, *words: str) -> None:
-    """Run git in the folder."""
-    author = ("-c", "user.name=benchmark", "-c", "user.email=benchmark@localhost", "-c", "commit.gpgsign=false")
-    subprocess.run(["git", *author, *words], cwd=folder, check=True, capture_output=True)
-
-
 def commit(folder: Path) -> None:
-    """Commit everything in the folder, as a repository with the branch main."""
-    if not (folder / ".git").exists():
-        git(folder, "init", "-q", "-b", "main")
-    git(folder, "add", "-A", "-f")
-    git(folder, "commit", "-q", "--allow-empty", "-m", "as released")
+    """Make the folder a repository with the branch main, and commit everything in it."""
+    author = ("-c", "user.name=benchmark", "-c", "user.email=benchmark@localhost", "-c", "commit.gpgsign=false")
+    for words in ("init -q -b main", "add -A -f", "commit -q -m released"):
+        output_of(["git", *author, *words.split()], cwd=folder)
 
 
 def with_path(path: str) -> dict[str, str]:

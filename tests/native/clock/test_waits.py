@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 from lab import SOURCES, WITH_C, popen, run, start
-from recorded import image
 from threads import beside, in_threads
 
 import seismo.model
@@ -41,7 +40,8 @@ def test_a_sleep_is_waiting_and_a_loop_is_running(source):
     sleeps()
     loops()
     _core.stop()
-    found, _ = nodes()
+    found, recording = nodes()
+    assert recording.processes[0].waits.split(", ")[0] == "clock"
     assert found["sleeps"].wait_ns >= WAIT * 0.9e9  # the rest is what CPU time it takes to fall asleep
     assert found["sleeps"].own_ns - found["sleeps"].wait_ns < found["sleeps"].wait_ns
     assert found["loops"].total_wait_ns == found["spin"].total_wait_ns + found["loops"].wait_ns
@@ -103,13 +103,6 @@ def test_what_a_thread_still_waits_for_is_waiting(source):
     waiting = found["waits"].total_wait_ns
     assert waiting >= WAIT * 0.8e9
     assert found["waits"].total_ns - waiting < waiting
-
-
-def test_the_recording_says_how_waiting_is_known():
-    start()
-    spin(10)
-    _core.stop()
-    assert image().tables["processes"][0]["waits"].split(", ")[0] == "clock"
 
 
 def sound(recording):

@@ -1,7 +1,7 @@
 """What the probes cost is found before a recording with the settings that it has, and leaves nothing in it."""
 
 import pytest
-from lab import SOURCES, WITH_C, start
+from lab import SOURCES, start
 from recorded import Image, image
 
 import seismo
@@ -32,14 +32,6 @@ def test_costs(source, c_functions, timing):
         row for row in recorded.functions() if "calibration" in row["file"] or row["qualname"] == "seismo_nothing"
     ]
     assert not set(recorded.losses) - {"cython-unseen"}, "which other tests may have imported"
-
-
-@pytest.mark.parametrize("source", WITH_C)
-def test_a_second_recording_with_other_settings_has_its_own(source):
-    for c_functions in ("all", "none", "all"):
-        start(source, c_functions=c_functions, calibrate=True)
-        _core.stop()
-        assert (_core.status()["c_inside"] + _core.status()["c_outside"] > 0) == (c_functions == "all")
 
 
 @pytest.mark.parametrize("session", [seismo.profile(where='function("nothing")'), seismo.lines(only="nothing")])
