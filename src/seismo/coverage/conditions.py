@@ -27,6 +27,7 @@ end an evaluation after any other step. This is masking MC/DC; an operand that o
 from __future__ import annotations
 
 import ast
+import io
 from collections import defaultdict
 from dataclasses import dataclass, field
 from itertools import islice
@@ -175,7 +176,7 @@ class _Finder(ast.NodeVisitor):
     """A visitor that finds the decisions of a source and fills in the rows of branches."""
 
     def __init__(self, text: str, rows: Iterable[BranchRow]) -> None:
-        self.text = text
+        self.lines = [line.encode() for line in io.StringIO(text, newline=None)]  # ast's lines end as these do
         self.rows: dict[Position, list[BranchRow]] = defaultdict(list)
         self.unplaced: set[int] = set()  # lines of branches without a column
         for row in sorted(rows, key=lambda row: (row.function, row.offset)):
@@ -212,8 +213,13 @@ class _Finder(ast.NodeVisitor):
         decision.operands.append(operand)
         return operand
 
-    def _text(self, node: ast.AST) -> str:
-        return " ".join((ast.get_source_segment(self.text, node) or "?").split())
+    def _text(self, node: ast.expr) -> str:
+        """Return the source of a node in one line; ast.get_source_segment would split the whole source each time."""
+        line, column, end_line, end_column = _position(node)
+        lines = self.lines[line - 1 : end_line]
+        lines[-1] = lines[-1][:end_column]
+        lines[0] = lines[0][column:]
+        return " ".join(b"".join(lines).decode().split())
 
     def _decide(self, test: ast.expr, kind: str) -> None:
         decision = Decision(test.lineno, kind, self._text(test))
