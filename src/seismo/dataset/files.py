@@ -191,12 +191,11 @@ def arrow_column(values: Any, code: str) -> Any:
     """Return an Arrow array of a memoryview or array, which is not copied, or of a sequence."""
     pa = library("pyarrow")
     kind = arrow_type(code)
-    if isinstance(values, (pa.Array, pa.ChunkedArray)):
-        return values.cast(kind, safe=False)
     form = getattr(values, "format", getattr(values, "typecode", ""))
     if form in ("q", "d"):
-        raw = pa.int64() if form == "q" else pa.float64()
-        return pa.Array.from_buffers(raw, len(values), [None, pa.py_buffer(values)]).cast(kind, safe=False)
+        values = pa.Array.from_buffers(arrow_type(form), len(values), [None, pa.py_buffer(values)])
+    if isinstance(values, (pa.Array, pa.ChunkedArray)):
+        return values if values.type == kind else values.cast(kind, safe=False)
     if code == "s":
         return pa.array(map(clean, values), kind)
     return pa.array(values, kind)
