@@ -64,7 +64,8 @@ def work():
 assert line_counter.lines(work, 'function("work")') == 2
 """
     source = str(folder / "line_counter.pyx")
-    extension = Extension("line_counter", [source], include_dirs=[word[2:] for word in include])
+    include_dirs = [word[2:] for word in include]
+    extension = Extension("line_counter", [source], include_dirs=include_dirs, extra_compile_args=["-O0"])
     modules = cythonize([extension], quiet=True, include_path=[str(folder)])
     command = Distribution({"name": "line-counter", "ext_modules": modules}).get_command_obj("build_ext")
     command.build_lib, command.build_temp, command.quiet = str(folder), str(folder / "build"), True
