@@ -156,17 +156,15 @@ release: $(VENV)/.made  ## check version and changelog, tag, build and try all w
 FUZZ = $(foreach part,reader formats filter cover,--script "fuzz/fuzz_$(part).py --seconds $(FOR) $(SEED:%=--seed %)")
 # The newest interpreter beside the machine's own, which the fuzzers run on as well.
 NEWEST = [ ! -x $(INTERPRETERS) ] || $(INTERPRETERS) | sed -n '$$s/^/fuzz-/p'
-OTHERS = :
 
 sanitize: dist  ## the tests with a core that checks addresses and undefined behaviour, and with failing allocations
-	@{ echo "sanitize $(PYTHON)"; $(OTHERS); } | $(PYTHON) tools/matrix.py --jobs $(JOBS) --sanitize $(SANITIZE) dist/*.tar.gz
+	@echo "sanitize $(PYTHON)" | $(PYTHON) tools/matrix.py --jobs $(JOBS) --sanitize $(SANITIZE) dist/*.tar.gz
 
 fuzz: dist  ## damaged files into the readers and damaged filters into the core, under the sanitizers, and random programs against coverage.py; make fuzz FOR=600 goes on for ten minutes each
 	@{ echo "fuzz $(PYTHON)"; $(NEWEST); } | $(PYTHON) tools/matrix.py --jobs $(JOBS) --sanitize $(FUZZ) dist/*.tar.gz
 
 sanitizefuzz: SANITIZE = --tests $(FUZZ)
-sanitizefuzz: OTHERS = $(NEWEST)
-sanitizefuzz: sanitize  ## both with one build
+sanitizefuzz: sanitize  ## both on the machine's python3, with one build
 
 docs: $(VENV)/.ready  ## bring the generated pages up to date and run every example
 	$(BIN)/python tools/document.py

@@ -1,5 +1,6 @@
 """Build the native core. Everything else about the package is in pyproject.toml.
 
+ENV: CFLAGS             replaces -O2 where it says how much to optimise.
 ENV: SEISMO_WERROR=1    compiler warnings are errors.
 ENV: SEISMO_TESTING=1   adds the functions of seismo._core and the failure injection that only tests use.
 ENV: SEISMO_PURE=1      no core: a wheel for every platform, which reads recordings and makes none.
@@ -24,7 +25,9 @@ from setuptools.errors import CompileError
 # The first version whose structures and hooks nobody has looked at yet (native/compat/runtime.c knows it, too).
 UNKNOWN = (3, 16)
 
-compile_args = ["-std=c11", "-O2", "-Wall", "-Wextra", "-fvisibility=hidden", "-fno-semantic-interposition", "-pthread"]
+compile_args = ["-std=c11", "-Wall", "-Wextra", "-fvisibility=hidden", "-fno-semantic-interposition", "-pthread"]
+if "-O" not in os.environ.get("CFLAGS", ""):
+    compile_args.append("-O2")
 compile_args += ["-fno-plt"]  # the interpreter's functions are called at every event
 # clang would make a product and a sum one instruction on arm64, which rounds once: the times of a recording would
 # differ in their last bits from those on x86-64, and from those of the reader in Python.

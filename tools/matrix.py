@@ -4,9 +4,9 @@ Standard input has a line for each: a label, then the command that runs the inte
 of its own under .venvs-matrix; whole output goes to LABEL.log there. What each of them runs:
 
 - the newest release runs all tests but what is the same on any Python (`ONCE`) and what opens a browser;
-- other releases run all but that, what is plain Python (`ANY_PYTHON`), and what is marked `matrix`;
+- other releases run what a version may do in a way of its own (`VERSION_TESTS`), but for what is marked `matrix`;
 - an older release of a version that is there in a newer one runs what a patch changes (`PATCH_TESTS`);
-- the version that this script runs on runs what is marked `matrix` but for `ANY_PYTHON`: `make test` has run all else;
+- the version that this script runs on runs what is marked `matrix`: `make test` has run all else;
 - free-threaded builds (labels that end in "t") run what is recorded there (`FREE_THREADED_TESTS`);
 - debug builds (labels that end in "debug"), which are slow and whose asserts are on, run what touches the interpreter's
   structures (`SOURCE_TESTS`).
@@ -43,7 +43,8 @@ SANITIZED_TESTS = [
     *(f"tests/model/test_trace_{name}.py" for name in ("copy", "excerpt")),
 ]
 FREE_THREADED_TESTS = [f"tests/{name}" for name in ("free_threaded", "hooks", "watching", "capi/test_capi.py")]
-FREE_THREADED_TESTS += ["tests/process/test_subinterpreters.py"]
+SUBINTERPRETER_TESTS = ["tests/process/test_subinterpreters.py"]
+FREE_THREADED_TESTS += SUBINTERPRETER_TESTS
 FREE_THREADED_PACKAGES = ["rich", "pytest", "pytest-timeout", "hypothesis"]  # others have no wheels for these builds
 # What an interpreter's asserts are about: what its hooks and our probes do to its structures.
 SOURCE_TESTS = ["tests/native/code", "tests/native/compat", "tests/native/hooks", "tests/native/source", "tests/parity"]
@@ -59,6 +60,13 @@ PATCH_TESTS = [
     *SOURCE_TESTS,
     *(f"tests/{name}" for name in ("native/hub", "hooks", "cprofile")),
     *(f"tests/process/test_{name}.py" for name in ("programs", "same")),
+]
+# What a version may do in its own way. The oldest and the newest run everything, so that what is plain Python, reports
+# and messages are not here.
+VERSION_TESTS = [
+    *(f"tests/{name}" for name in ("coverage", "cprofile", "hooks", "native", "parity", "sessions", "watching")),
+    *(f"tests/process/test_{name}.py" for name in ("forks", "processes", "programs", "same", "starts")),
+    *("tests/capi/test_capi.py", "tests/cli/test_doctor.py", "tests/process/objects", *SUBINTERPRETER_TESTS),
 ]
 # What no interpreter does differently, and why: `make test` runs it on the machine's own (and `make matrix` there what
 # is marked `matrix` of it), and nobody else does.
@@ -110,37 +118,13 @@ ONCE = {
 }
 # What is the same, too, unless a version prints, sorts or warns in another way: so the newest runs it as well.
 ANY_PYTHON = {
-    "tests/capi/test_examples.py": "compiles examples of the C API; tests/capi/test_capi.py holds what it does",
-    "tests/cli/test_color.py": "is about what is printed",
-    "tests/cli/test_cover.py": "is about options and tables; tests/coverage and tests/native hold what is measured",
-    "tests/cli/test_export_part.py": "is about options and what a finished recording holds",
-    "tests/cli/test_live.py": "is about what is printed",
-    "tests/cli/test_main.py": "is about options and messages",
-    "tests/cli/test_mistakes.py": "is about messages",
-    "tests/cli/test_options.py": "is about options",
-    "tests/cli/test_overwriting.py": "is about what is in the way of a file",
-    "tests/cli/test_progress.py": "is about what is printed",
-    "tests/cli/test_query.py": "is about options and tables",
-    "tests/cli/test_recording_options.py": "is about a table of options",
-    "tests/cli/test_trace.py": "is about options and reports; tests/parity/test_programs.py holds what is recorded",
-    "tests/cli/test_verbs.py": "is about what reads finished recordings",
-    "tests/cli/test_view.py": "is about options",
-    "tests/cli/test_watch.py": "is about options and messages; tests/watching holds what is matched",
     "tests/coverage/test_analysis.py": "holds recordings made by hand against sources",
     "tests/coverage/test_recorded_settings.py": "is about settings in finished recordings",
     "tests/coverage/test_settings.py": "reads coverage.py's settings",
     "tests/coverage/test_unusual_sources.py": "is about where sources are",
     "tests/native/clock/test_waits.py": "is about what the kernel says",
-    "tests/plugins/test_ipython.py": "is about cells and pages; tests/sessions holds what is recorded",
-    "tests/plugins/test_pytest_cover.py": "is about pytest, which is the same one everywhere",
-    "tests/plugins/test_pytest_profile.py": "is about pytest; tests/sessions holds what is recorded",
-    "tests/process/test_bad_input.py": "is about messages",
     "tests/process/test_broken_for_good.py": "is about Python code that finds built-in names replaced",
-    "tests/process/test_children.py": "is about processes and their environments",
-    "tests/process/test_trace_programs.py": "runs programs as tests/parity/test_programs.py does, in processes",
-    "tests/report": "makes text and pages of finished recordings, in plain Python",
     "tests/sessions/test_session_results.py": "is about what is shown",
-    "tests/view": "serves and shows recordings; tests/process/test_idle.py holds what is in those that go on",
 }
 # Greenlet copies a piece of the C stack as it stands, with the marks around our evaluation function's frame.
 NOT_SANITIZED = [
@@ -182,9 +166,8 @@ class Run:
     command: list[str]
     tests: list[list[str]]
     scripts: list[list[str]]
+    build: dict[str, str]
     packages: "Packages" = field(init=False)
-    # What users' compilers make beside the code, debug information, is a tenth of the work, and more of the packing.
-    build: dict[str, str] = field(default_factory=lambda: {"CFLAGS": "-g0", "SEISMO_TESTING": "1"})
     environment: dict[str, str] = field(default_factory=dict)
     passed: bool = False
     closing: list[str] = field(default_factory=list)
@@ -312,7 +295,8 @@ def suite(*names: str, workers: int = 1, marks: str = "not timing and not matrix
         raise SystemExit(f"There are no such tests any more as {', '.join(missing)}: tools/matrix.py names them.")
     found = sorted(path.relative_to(ROOT).as_posix() for name in names for path in ROOT.glob(name))
     spread = ["-n", str(workers)] if workers > 1 else []
-    return ["-m", "pytest", "-q", "--timeout", "600", "-p", "no:cacheprovider", "-m", marks, *spread, *found]
+    how = ["--assert=plain", "--showlocals"]  # to rewrite the assertions would take each interpreter ten seconds
+    return ["-m", "pytest", "-q", *how, "--timeout", "600", "-p", "no:cacheprovider", "-m", marks, *spread, *found]
 
 
 def version(label: str) -> str:
@@ -320,11 +304,27 @@ def version(label: str) -> str:
     return ".".join(label.split(".")[:2]) + ("t" if label.count(".") > 1 and label.endswith("t") else "")
 
 
+def releases_of(labels: list[str]) -> list[str]:
+    """Return the labels that name neither a debug build nor a free-threaded one."""
+    return [label for label in labels if not label.endswith(("debug", "t"))]
+
+
+def compiler_flags(label: str, labels: list[str]) -> str:
+    """Return how the core is built: for the newest release and without the GIL as for users.
+
+    To optimise less takes the others half of the time or less. Nor does any have debug information, which users'
+    compilers make: it is a tenth of the work, and more of the packing.
+    """
+    if label.endswith("debug"):
+        return "-g0 -O0"
+    return "-g0" if label.endswith("t") or label == releases_of(labels)[-1] else "-g0 -O1"
+
+
 def selected(label: str, labels: list[str]) -> list[list[str]]:
     """Return the commands that run the tests of one of these interpreters, which are in the order of their versions."""
     if label.endswith("t"):
         return [suite(*FREE_THREADED_TESTS)]
-    releases = [name for name in labels if not name.endswith(("debug", "t"))]
+    releases = releases_of(labels)
     newest = {version(name): name for name in releases}  # of each version, the last that is named
     if label.endswith("debug"):
         work = [*suite(*SOURCE_TESTS), *(f"--deselect={test}" for test in NOT_DEBUGGED)]
@@ -338,7 +338,7 @@ def selected(label: str, labels: list[str]) -> list[list[str]]:
     elif newest[version(label)] != label:
         work = suite(*PATCH_TESTS)
     else:
-        work = suite("tests")
+        work = suite(*VERSION_TESTS)
     return [[*work, *(f"--ignore={path}" for path in (*ONCE, *ANY_PYTHON))]]
 
 
@@ -352,7 +352,8 @@ def runs(lines: list[str], options: argparse.Namespace) -> list[Run]:
     for line in reversed(lines):
         label, *command = line.split()
         scripts = [script.split() for script in options.script]
-        run = Run(label, command, selected(label, labels), scripts)
+        build = {"CFLAGS": compiler_flags(label, labels), "SEISMO_TESTING": "1"}
+        run = Run(label, command, selected(label, labels), scripts, build)
         if options.sanitize:
             marks = "not timing and not (crossed and matrix)"
             words = suite(*SANITIZED_TESTS, workers=options.jobs + 1, marks=marks)  # some of them wait
