@@ -19,7 +19,7 @@ def respond(number):
 
 def main():
     sent = 0
-    for number in range(25):
+    for number in range(75):
         sent += len(respond(number))
     print(sent)
 
