@@ -227,6 +227,12 @@ def test_several_writers_at_the_same_time(make, store):
         assert len(dataset.recordings) == 6
 
 
+def test_a_marker_that_another_writer_has_only_begun(make, store):
+    fsspec.filesystem("failing").pipe_file("/b/ds/seismo-dataset.json", b"")
+    append("failing://b/ds", [make(0)])
+    assert total("failing://b/ds") == calls_of([make(0)])
+
+
 def test_what_else_is_at_a_url_is_left_alone(make, store):
     fsspec.filesystem("failing").pipe_file("/b/mine/x.txt", b"mine")
     with pytest.raises(UsageError, match="has other files and is no dataset"):

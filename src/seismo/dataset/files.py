@@ -48,10 +48,10 @@ class Folder:
     def create(self) -> None:
         """Make the folder a dataset unless it is one. Raise UsageError or RecordingError if that is not possible."""
         try:
-            there = self.has(MARKER)
+            there = self.has(MARKER) and len(self.read(MARKER)) > 0  # not every store writes another's file at once
             if there:
                 self.check()
-            elif self._others():
+            elif self._others() - {MARKER}:
                 hint = "name an empty or a new folder, or a dataset"
                 raise UsageError("the folder has other files and is no dataset", self.path, hint)
             self._prepare()
