@@ -123,7 +123,6 @@ ANY_PYTHON = {
     "tests/coverage/test_settings.py": "reads coverage.py's settings",
     "tests/coverage/test_unusual_sources.py": "is about where sources are",
     "tests/native/clock/test_waits.py": "is about what the kernel says",
-    "tests/process/test_broken_for_good.py": "is about Python code that finds built-in names replaced",
     "tests/sessions/test_session_results.py": "is about what is shown",
 }
 # Greenlet copies a piece of the C stack as it stands, with the marks around our evaluation function's frame.
@@ -332,9 +331,7 @@ def selected(label: str, labels: list[str]) -> list[list[str]]:
         return [[*suite("tests", marks="not timing and not browser"), *(f"--ignore={path}" for path in ONCE)]]
     elif version(label) == "{}.{}".format(*sys.version_info):
         files = [path for path in ROOT.glob("tests/**/test_*.py") if MARKED.search(path.read_text(encoding="utf-8"))]
-        names = [path.relative_to(ROOT).as_posix() for path in files]
-        elsewhere = tuple(path if path.endswith(".py") else f"{path}/" for path in ANY_PYTHON)
-        return [suite(*(name for name in names if not name.startswith(elsewhere)), marks="matrix and not timing")]
+        return [suite(*(path.relative_to(ROOT).as_posix() for path in files), marks="matrix and not timing")]
     elif newest[version(label)] != label:
         work = suite(*PATCH_TESTS)
     else:
