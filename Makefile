@@ -127,10 +127,10 @@ AT_HAND = if [ -n "$(PYTHONS)" ]; then for p in $(PYTHONS); do echo "$${p\#\#*/}
 FREE_THREADED = [ -n "$(PYTHONS)" ] || [ ! -x $(INTERPRETERS) ] || $(INTERPRETERS) free-threaded | grep -v -e '-tsan ' || \
 	   echo "No free-threaded interpreters can be had here: nothing is recorded on them." >&2
 
-matrix: dist  ## the tests on every interpreter at hand; make matrix PYTHONS="python3.12 python3.14" picks
+matrix: dist $(VENV)/.ready  ## the tests on every interpreter at hand; make matrix PYTHONS="python3.12 python3.14" picks
 	@{ $(AT_HAND); [ -n "$(PYTHONS)" ] || [ ! -x $(INTERPRETERS) ] || \
 	   $(INTERPRETERS) | sed -n 's|^\(3\.1[45]\)\.[0-9]* \(.*\)$$|\1-debug \2-dbg|p'; \
-	   $(FREE_THREADED); } | $(PYTHON) tools/matrix.py --jobs $(WORKERS) dist/*.tar.gz
+	   $(FREE_THREADED); } | $(BIN)/python tools/matrix.py --jobs $(WORKERS) dist/*.tar.gz
 
 # What builds and tries wheels: for the interpreters at hand, free-threaded ones too, or for this one (FOR=here).
 FOR_WHEELS = $(if $(filter here,$(FOR)),: |,{ $(AT_HAND); $(FREE_THREADED); } |) $(BIN)/python
@@ -158,10 +158,10 @@ FUZZ = $(foreach part,reader formats filter cover,--script "fuzz/fuzz_$(part).py
 NEWEST = [ ! -x $(INTERPRETERS) ] || $(INTERPRETERS) | sed -n '$$s/^/fuzz-/p'
 
 sanitize: dist  ## the tests with a core that checks addresses and undefined behaviour, and with failing allocations
-	@echo "sanitize $(PYTHON)" | $(PYTHON) tools/matrix.py --jobs $(JOBS) --sanitize $(SANITIZE) dist/*.tar.gz
+	@echo "sanitize $(PYTHON)" | $(BIN)/python tools/matrix.py --jobs $(JOBS) --sanitize $(SANITIZE) dist/*.tar.gz
 
 fuzz: dist  ## damaged files into the readers and damaged filters into the core, under the sanitizers, and random programs against coverage.py; make fuzz FOR=600 goes on for ten minutes each
-	@{ echo "fuzz $(PYTHON)"; $(NEWEST); } | $(PYTHON) tools/matrix.py --jobs $(JOBS) --sanitize $(FUZZ) dist/*.tar.gz
+	@{ echo "fuzz $(PYTHON)"; $(NEWEST); } | $(BIN)/python tools/matrix.py --jobs $(JOBS) --sanitize $(FUZZ) dist/*.tar.gz
 
 sanitizefuzz: SANITIZE = --tests $(FUZZ)
 sanitizefuzz: sanitize  ## both on the machine's python3, with one build

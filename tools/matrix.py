@@ -6,12 +6,14 @@ of its own under .venvs-matrix; whole output goes to LABEL.log there. What each 
 - the newest release runs all tests but what is the same on any Python (`ONCE`) and what opens a browser;
 - other releases run what a version may do in a way of its own (`VERSION_TESTS`), but for what is marked `matrix`;
 - an older release of a version that is there in a newer one runs what a patch changes (`PATCH_TESTS`);
-- the version that this script runs on runs what is marked `matrix`: `make test` has run all else;
+- the version that this script runs on runs what is marked `matrix`, in the environment of `make test`, which has run
+  all else;
 - free-threaded builds (labels that end in "t") run what is recorded there (`FREE_THREADED_TESTS`);
 - debug builds (labels that end in "debug"), which are slow and whose asserts are on, run what touches the interpreter's
   structures (`SOURCE_TESTS`).
 
-What the tests need is installed once for all interpreters of a version, and linked into the environment of each.
+What the tests need is installed once for all interpreters of a version, and linked into the environment of each. The
+newest version has all that the extra `test` asks for, the others what the tests of recorders ask for.
 
 With --sanitize the core is built with AddressSanitizer and UndefinedBehaviorSanitizer, whose libraries are loaded
 before the interpreter starts; Python's own allocators are switched off so that every object counts. Leaks are not
@@ -32,6 +34,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TextIO
 
+import pip
 from requirements import requirements
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -45,7 +48,9 @@ SANITIZED_TESTS = [
 FREE_THREADED_TESTS = [f"tests/{name}" for name in ("free_threaded", "hooks", "watching", "capi/test_capi.py")]
 SUBINTERPRETER_TESTS = ["tests/process/test_subinterpreters.py"]
 FREE_THREADED_TESTS += SUBINTERPRETER_TESTS
-FREE_THREADED_PACKAGES = ["rich", "pytest", "pytest-timeout", "hypothesis"]  # others have no wheels for these builds
+FREE_THREADED_PACKAGES = {"rich", "pytest", "pytest-timeout", "hypothesis"}  # others have no wheels for these builds
+# What the tests of recorders need. To find and install the others takes longer than to build the core.
+RECORDER_PACKAGES = FREE_THREADED_PACKAGES | {"pytest-xdist", "coverage", "greenlet", "gevent", "eventlet", "cython"}
 # What an interpreter's asserts are about: what its hooks and our probes do to its structures.
 SOURCE_TESTS = ["tests/native/code", "tests/native/compat", "tests/native/hooks", "tests/native/source", "tests/parity"]
 # What their asserts add nothing to: much of the same, and what the release of the version runs as well.
@@ -152,6 +157,7 @@ NOT_SANITIZED += [
     "tests/native/recorder/calls/test_trace.py::test_threads_by_the_thousand_take_memory_within_bounds",
     "tests/sessions/test_session_results.py",
 ]
+OWN_VERSION = "{}.{}".format(*sys.version_info)
 # What `make test` leaves out, wholly or in part.
 MARKED = re.compile(r"mark\.(matrix|crossed)\b")
 FAILED_TEST = re.compile("(FAILED|ERROR) tests/")
@@ -166,6 +172,8 @@ class Run:
     tests: list[list[str]]
     scripts: list[list[str]]
     build: dict[str, str]
+    own: bool  # whether this script's environment is used, which has seismo and more than the tests need
+    all_packages: bool
     packages: "Packages" = field(init=False)
     environment: dict[str, str] = field(default_factory=dict)
     passed: bool = False
@@ -175,7 +183,7 @@ class Run:
     @property
     def python(self) -> list[str]:
         """Return the command for the environment's interpreter, which replaces the last word of `command`."""
-        return [*self.command[:-1], f"{ENVIRONMENTS}/{self.label}/bin/python"]
+        return [sys.executable] if self.own else [*self.command[:-1], f"{ENVIRONMENTS}/{self.label}/bin/python"]
 
 
 def call(log: TextIO, command: list[str], environment: dict[str, str]) -> bool:
@@ -226,7 +234,7 @@ class Packages:
     def shared(runs: list[Run]) -> None:
         """Set run.packages of all: one for each version, and each root folder that a command changes to."""
         found: dict[tuple[str, ...], Packages] = {}
-        for run in sorted(runs, key=lambda run: run.label.endswith("debug")):
+        for run in sorted(runs, key=lambda run: (not run.all_packages, run.label.endswith("debug"))):
             key = (version(run.label.removesuffix("-debug")), *run.command[:-1])
             run.packages = found.setdefault(key, Packages(run))
 
@@ -251,21 +259,24 @@ class Packages:
     def _install(self, log: TextIO) -> bool:
         shutil.rmtree(ROOT / self.folder, ignore_errors=True)
         python = [*self.maker.command[:-1], f"{self.folder}/bin/python"]
-        needed = FREE_THREADED_PACKAGES if self.maker.label.endswith("t") else requirements("test")
-        install = [*python, *PIP, "setuptools>=77", *needed]
-        return call(log, [*self.maker.command, "-m", "venv", self.folder], {}) and call(log, install, {})
+        if not call(log, [*self.maker.command, "-m", "venv", "--without-pip", self.folder], {}):
+            return False
+        [place] = (ROOT / self.folder).glob("lib/python*/site-packages")
+        # This script's pip is newer and faster than those that the interpreters would install.
+        shutil.copytree(Path(pip.__file__).parent, place / "pip", ignore=shutil.ignore_patterns("__pycache__"))
+        names = FREE_THREADED_PACKAGES if self.maker.label.endswith("t") else RECORDER_PACKAGES
+        needed = [one for one in requirements("test") if self.maker.all_packages or one.partition(">")[0] in names]
+        return call(log, [*python, *PIP, "setuptools>=77", *needed], {})
 
 
 def carry_out(run: Run, distribution: str, jobs: int) -> Run:
     """Make the environment, install, test. Errors end in run.passed and run.closing."""
     start = time.monotonic()
     path = ROOT / ENVIRONMENTS / f"{run.label}.log"
-    steps = [
-        ([*run.python, *PIP, "--no-build-isolation", "--no-cache-dir", "--no-deps", distribution], run.build),
-        *(([*run.python, *words], run.environment) for words in run.tests),
-    ]
+    install = [*run.python, *PIP, "--no-build-isolation", "--no-cache-dir", "--no-deps", distribution]
     with path.open("w", encoding="utf-8") as log:
-        run.passed = run.packages.copy(log, run) and all(call(log, command, words) for command, words in steps)
+        made = run.own or (run.packages.copy(log, run) and call(log, install, run.build))
+        run.passed = made and all(call(log, [*run.python, *words], run.environment) for words in run.tests)
         run.passed = run.passed and call_all(log, run, jobs)
     lines = path.read_text(encoding="utf-8", errors="replace").rstrip().splitlines()
     told = [line for line in lines if line.endswith(" finds") or (" passed" in line and " in " in line)]
@@ -329,7 +340,7 @@ def selected(label: str, labels: list[str]) -> list[list[str]]:
         work = [*suite(*SOURCE_TESTS), *(f"--deselect={test}" for test in NOT_DEBUGGED)]
     elif label == releases[-1]:
         return [[*suite("tests", marks="not timing and not browser"), *(f"--ignore={path}" for path in ONCE)]]
-    elif version(label) == "{}.{}".format(*sys.version_info):
+    elif version(label) == OWN_VERSION:
         files = [path for path in ROOT.glob("tests/**/test_*.py") if MARKED.search(path.read_text(encoding="utf-8"))]
         return [suite(*(path.relative_to(ROOT).as_posix() for path in files), marks="matrix and not timing")]
     elif newest[version(label)] != label:
@@ -350,7 +361,9 @@ def runs(lines: list[str], options: argparse.Namespace) -> list[Run]:
         label, *command = line.split()
         scripts = [script.split() for script in options.script]
         build = {"CFLAGS": compiler_flags(label, labels), "SEISMO_TESTING": "1"}
-        run = Run(label, command, selected(label, labels), scripts, build)
+        newest = label in releases_of(labels)[-1:] and not options.sanitize
+        own = label in releases_of(labels)[:-1] and version(label) == OWN_VERSION and not options.sanitize
+        run = Run(label, command, selected(label, labels), scripts, build, own, all_packages=newest)
         if options.sanitize:
             marks = "not timing and not (crossed and matrix)"
             words = suite(*SANITIZED_TESTS, workers=options.jobs + 1, marks=marks)  # some of them wait
