@@ -59,8 +59,8 @@ demo: $(VENV)/.built  ## profile a real program that is not ours and show the re
 	@$(PIP) pygments
 	@PATH="$(CURDIR)/$(BIN):$$PATH" sh tools/demo.sh
 
-test: $(VENV)/.ready  ## the tests on the machine's python3, but what is left to the matrix
-	$(PYTEST) -q -n $(WORKERS) --timeout 300 -m "not timing$(if $(filter tests,$(T)), and not matrix)" $(T)
+test: $(VENV)/.ready  ## the tests of seismo on the machine's python3, but what is left to the matrix
+	$(PYTEST) -q -n $(WORKERS) --timeout 300 -m "not timing$(if $(filter tests,$(T)), and not matrix)" $(if $(filter tests,$(T)),--ignore tests/lint) $(T)
 	$(PYTEST) -q --timeout 300 -m timing $(if $(filter tests,$(T)),$(TIMED),$(T)) || [ $$? -eq 5 ]
 
 # Dask, Spark, Ray, joblib, Celery and RQ, beside what is in the other environment. PySpark is a large source distribution, of which pip
@@ -81,9 +81,10 @@ engines: .venv-engines/.ready  ## the tests of datasets and recordings on Dask, 
 
 # --- the rest -------------------------------------------------------------------------------------------------------
 
-lint: $(VENV)/.ready  ## ruff, mypy in strict mode, clang-format
+lint: $(VENV)/.ready  ## ruff, mypy in strict mode, clang-format, and the laws of the repository (tests/lint)
 	@failed=0; for check in 'ruff check .' 'ruff format --check .' mypy 'clang-format --dry-run -Werror $(OURS)'; do \
-	   echo "$${check%% native*}"; $(BIN)/$$check || failed=1; done; exit $$failed
+	   echo "$${check%% native*}"; $(BIN)/$$check || failed=1; done; \
+	   $(PYTEST) -q -n $(WORKERS) --timeout 300 tests/lint || failed=1; exit $$failed
 
 format: $(VENV)/.ready  ## let the formatters write
 	$(BIN)/ruff check --fix .

@@ -90,7 +90,7 @@ ONCE = {
     "tests/docs": "shows what the other tests hold",
     "tests/expression": "is a parser in plain Python; tests/native/filter runs what it compiles",
     "tests/formats": "reads and writes finished files, in plain Python",
-    "tests/lint": "holds the repository",
+    "tests/lint": "holds the repository; `make lint` runs it",
     "tests/mcp": "answers by a protocol from finished recordings",
     "tests/model": "reads, merges and compares finished recordings",
     "tests/native/base/test_clock_errors.py": "builds a library in C that has no Python",
