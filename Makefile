@@ -16,8 +16,6 @@ BIN := $(VENV)/bin
 NATIVE := $(wildcard native/*/*.[ch] native/*/*/*.[ch])
 # All but other people's code, which stays as they wrote it.
 OURS := $(filter-out native/vendor/%,$(NATIVE))
-# The files whose tests compare times: they run alone, after the others.
-TIMED = $(shell grep -rl --include='test_*.py' 'pytest.mark.timing' tests)
 PIP := $(BIN)/python -m pip install -q --disable-pip-version-check
 PYTEST := $(BIN)/python -m pytest
 # Interpreters beside the machine's own, where this tool is there: one line each, a version and the command that runs it.
@@ -60,8 +58,7 @@ demo: $(VENV)/.built  ## profile a real program that is not ours and show the re
 	@PATH="$(CURDIR)/$(BIN):$$PATH" sh tools/demo.sh
 
 test: $(VENV)/.ready  ## the tests of seismo on the machine's python3, but what is left to the matrix
-	$(PYTEST) -q -n $(WORKERS) --timeout 300 -m "not timing$(if $(filter tests,$(T)), and not matrix)" $(if $(filter tests,$(T)),--ignore tests/lint) $(T)
-	$(PYTEST) -q --timeout 300 -m timing $(if $(filter tests,$(T)),$(TIMED),$(T)) || [ $$? -eq 5 ]
+	$(PYTEST) -q -n $(WORKERS) --timeout 300 $(if $(filter tests,$(T)),-m "not matrix" --ignore tests/lint) $(T)
 
 # Dask, Spark, Ray, joblib, Celery and RQ, beside what is in the other environment. PySpark is a large source distribution, of which pip
 # builds a wheel and keeps it in its cache.

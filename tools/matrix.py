@@ -298,7 +298,7 @@ def sanitizer_libraries(prefix: list[str]) -> str:
     return " ".join(path for path in paths if os.path.isabs(path))
 
 
-def suite(*names: str, workers: int = 1, marks: str = "not timing and not matrix") -> list[str]:
+def suite(*names: str, workers: int = 1, marks: str = "not matrix") -> list[str]:
     """Return the words after the interpreter's that run the tests of some folders or files, which may have stars."""
     missing = [name for name in (*names, *ONCE, *ANY_PYTHON) if not any(ROOT.glob(name))]
     if missing:
@@ -339,10 +339,10 @@ def selected(label: str, labels: list[str]) -> list[list[str]]:
     if label.endswith("debug"):
         work = [*suite(*SOURCE_TESTS), *(f"--deselect={test}" for test in NOT_DEBUGGED)]
     elif label == releases[-1]:
-        return [[*suite("tests", marks="not timing and not browser"), *(f"--ignore={path}" for path in ONCE)]]
+        return [[*suite("tests", marks="not browser"), *(f"--ignore={path}" for path in ONCE)]]
     elif version(label) == OWN_VERSION:
         files = [path for path in ROOT.glob("tests/**/test_*.py") if MARKED.search(path.read_text(encoding="utf-8"))]
-        return [suite(*(path.relative_to(ROOT).as_posix() for path in files), marks="matrix and not timing")]
+        return [suite(*(path.relative_to(ROOT).as_posix() for path in files), marks="matrix")]
     elif newest[version(label)] != label:
         work = suite(*PATCH_TESTS)
     else:
@@ -365,7 +365,7 @@ def runs(lines: list[str], options: argparse.Namespace) -> list[Run]:
         own = label in releases_of(labels)[:-1] and version(label) == OWN_VERSION and not options.sanitize
         run = Run(label, command, selected(label, labels), scripts, build, own, all_packages=newest)
         if options.sanitize:
-            marks = "not timing and not (crossed and matrix)"
+            marks = "not (crossed and matrix)"
             words = suite(*SANITIZED_TESTS, workers=options.jobs + 1, marks=marks)  # some of them wait
             run.tests = [[*words, *(f"--deselect={test}" for test in NOT_SANITIZED)]]
             run.build = {"SEISMO_SANITIZE": "1", "SEISMO_TESTING": "1"}

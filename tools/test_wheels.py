@@ -29,7 +29,7 @@ DEPENDENCIES = PLACES / "dependencies"
 SUITE = ["tests/native/file", "tests/native/trace", "tests/pure", "tests/parity"]
 SUITE_NEEDS = ["rich", "pytest", "pytest-timeout", "hypothesis", "jsonschema", "coverage"]
 BUILDS_A_WHEEL = "tests/pure/test_without_core.py::test_the_wheel_is_for_every_platform"  # by pip, which is not there
-PYTEST_OPTIONS = ["-q", "-p", "no:cacheprovider", "--timeout", "1800", "-m", "not timing and not matrix"]
+PYTEST_OPTIONS = ["-q", "-p", "no:cacheprovider", "--timeout", "1800", "-m", "not matrix"]
 PYTEST_OPTIONS += ["--deselect", BUILDS_A_WHEEL]
 # Under emulation, Hypothesis would reject its own inputs because making them takes long.
 PYTEST_OPTIONS += ["--hypothesis-profile", "ci"]

@@ -20,8 +20,6 @@ from seismo import formats
 from seismo.formats.function_names import name
 from seismo.formats.trace_tracks import steps, trace_tracks
 
-pytestmark = pytest.mark.slow
-
 VIEWERS = Path(__file__).parent / "viewers" / "node_modules"
 
 

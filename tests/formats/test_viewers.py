@@ -23,7 +23,7 @@ from seismo.formats import chrome, perfetto
 from seismo.formats.function_names import name
 from seismo.formats.trace_tracks import trace_tracks
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow]
+pytestmark = pytest.mark.browser
 
 OPEN = """async ([data, title]) => {
   const bytes = Uint8Array.from(atob(data), c => c.charCodeAt(0));

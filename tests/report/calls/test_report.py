@@ -1,8 +1,6 @@
 """The report as its reader sees it."""
 
-import io
 import re
-import time
 
 import pytest
 
@@ -11,10 +9,7 @@ from seismo.model import Builder
 from seismo.report.calls.callers_and_callees import callers_and_callees, find_functions
 from seismo.report.calls.functions import chosen_columns
 from seismo.report.calls.sort_orders import in_order, primitive_calls
-from seismo.report.calls.text import write_report
 from seismo.report.facts import header
-from seismo.report.options import Options
-from seismo.report.paper import Paper
 from seismo.report.words import Signs, cells
 
 
@@ -350,35 +345,6 @@ def test_mutual_recursion_is_counted_once(chain):
         g: (2, 3_000),
     }
     assert {callee: (share.calls, share.total_ns) for callee, share in callees.items()} == {g: (2, 4_000)}
-
-
-@pytest.mark.slow
-@pytest.mark.timing
-def test_a_million_paths_show_their_first_line_within_two_seconds(tmp_path):
-    from seismo.model import read
-
-    b = Builder()
-    thread = b.thread(b.process(pid=1), name="MainThread")
-    functions = [b.function(f"m{index % 50}", f"f{index}", "m.py", index) for index in range(5_000)]
-    for index in range(1_000_000):
-        parent = (index - 1) // 3 if index else -1
-        b.node(parent, thread, functions[index * 7919 % 5_000], calls=1 + index % 7, own_ns=1_000 + index % 1_000)
-    path = str(tmp_path / "million.seismo")
-    b.build({}).save(path)
-    del b
-
-    class FirstLine(io.StringIO):
-        at = 0.0
-
-        def write(self, text):
-            self.at = self.at or time.process_time()
-            return super().write(text)
-
-    out = FirstLine()
-    start = time.process_time()
-    write_report(Paper(out, 80, Signs()), read(path), Options())
-    assert out.at - start < 2
-    assert time.process_time() - start < 10
 
 
 def test_calls_from_outside_of_a_recursion():
