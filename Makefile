@@ -64,11 +64,11 @@ test: $(VENV)/.ready  ## the tests of seismo on the machine's python3, but what 
 # builds a wheel and keeps it in its cache.
 .venv-engines/.ready: $(VENV)/.ready
 	rm -rf .venv-engines
-	$(PYTHON) -m venv .venv-engines
+	$(PYTHON) -m venv --without-pip .venv-engines
 	$(BIN)/python -c 'import sysconfig; print("import site; site.addsitedir(%r)" % sysconfig.get_path("purelib"))' \
 	  >"$$(.venv-engines/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/base.pth"
 	$(BIN)/python tools/requirements.py dask spark ray queues >.venv-engines/requirements.txt
-	.venv-engines/bin/python -m pip install -q --disable-pip-version-check -r .venv-engines/requirements.txt
+	$(BIN)/python -m pip --python .venv-engines/bin/python install -q --disable-pip-version-check -r .venv-engines/requirements.txt
 	@touch $@
 
 engines: .venv-engines/.ready  ## the tests of datasets and recordings on Dask, Spark (needs Java 17), Ray, joblib, Celery and RQ

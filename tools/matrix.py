@@ -353,7 +353,7 @@ def selected(label: str, labels: list[str]) -> list[list[str]]:
 def runs(lines: list[str], options: argparse.Namespace) -> list[Run]:
     """Return the runs for the lines of standard input, the longest first, so that no core idles at the end.
 
-    The debug builds come first, then the releases, both newest first.
+    The newest release comes first, then the debug builds and the other releases, both newest first.
     """
     found = []
     labels = [line.split()[0] for line in lines]
@@ -379,7 +379,7 @@ def runs(lines: list[str], options: argparse.Namespace) -> list[Run]:
             run.tests = []
         found.append(run)
     Packages.shared(found)
-    return sorted(found, key=lambda run: not run.label.endswith("debug"))
+    return sorted(found, key=lambda run: (not run.all_packages, not run.label.endswith("debug")))
 
 
 def main() -> int:
