@@ -6,13 +6,14 @@ anything else is written, and comes back if the work goes on for another second.
 
 from __future__ import annotations
 
-import io
 import os
 import stat
 import sys
 import threading
 import time
 from contextlib import contextmanager
+from functools import partial
+from io import FileIO
 from typing import TYPE_CHECKING, Any, TextIO
 
 from seismo import progress
@@ -30,9 +31,10 @@ def shown() -> Iterator[None]:
     if sys.stderr is None or not sys.stderr.isatty():
         yield
         return
-    bar = _Bar(sys.stderr)
-    streams = sys.stdout, sys.stderr
-    sys.stdout, sys.stderr = (_after(bar, stream) for stream in streams)
+    bar = _Bar()
+    raws = [raw for raw in map(_raw_of, (sys.stdout, sys.stderr)) if raw is not None]
+    for raw in raws:  # all that a stream writes passes here, whatever buffers it before
+        raw.write = partial(bar.write, raw.write)
     progress.watcher = bar
     bar.thread.start()
     try:
@@ -41,14 +43,14 @@ def shown() -> Iterator[None]:
     finally:
         progress.watcher = None
         bar.end()
-        sys.stdout, sys.stderr = streams
+        for raw in raws:
+            del raw.write
 
 
 class _Bar:
     """The current work and its bar, if one is drawn. The lock guards the bar."""
 
-    def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
+    def __init__(self) -> None:
         self._work = ("", 0, 0)  # one tuple, so that the drawing thread never reads a mixture of two states
         self._since = time.monotonic()
         self._within_line = False
@@ -89,7 +91,7 @@ class _Bar:
             if not what or self._within_line or time.monotonic() - self._since < DELAY:
                 return
             if self._picture is None:
-                self._picture = _picture(self._stream)
+                self._picture = _picture()
                 self._picture.add_task(what, amount="")
                 self._picture.start()
             (task,) = self._picture.task_ids
@@ -103,7 +105,7 @@ class _Bar:
             self._picture = None
 
 
-def _picture(stream: TextIO) -> Any:
+def _picture() -> Any:
     """Return rich's bar, which is imported only when it is drawn."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
@@ -114,50 +116,20 @@ def _picture(stream: TextIO) -> Any:
         TextColumn("{task.fields[amount]}", markup=False),
         TimeElapsedColumn(),
     )
+    # A stream of its own, because stderr erases the bar before each write.
+    terminal = open(2, "w", encoding=sys.stderr.encoding, errors=sys.stderr.errors, closefd=False)  # noqa: SIM115
     return Progress(
         *columns,
-        console=Console(file=stream),
+        console=Console(file=terminal),
         transient=True,
         auto_refresh=False,
-        redirect_stdout=False,  # the streams erase the bar themselves
+        redirect_stdout=False,
         redirect_stderr=False,
     )
 
 
-class _Raw(io.FileIO):
-    """A terminal or pipe for which the bar is erased before each write."""
-
-    def __init__(self, bar: _Bar, fd: int) -> None:
-        super().__init__(fd, "w", closefd=False)
-        self._bar = bar
-        self._failed = False
-
-    def write(self, data: Any, /) -> int | None:  # type: ignore[override]
-        """Erase the bar and write. After an error, which is raised once, drop the data like a closed stream."""
-        if self._failed:
-            return len(data)
-        try:
-            return self._bar.write(super().write, data)
-        except OSError:
-            self._failed = True
-            raise
-
-
-def _after(bar: _Bar, stream: TextIO | None) -> Any:
-    """Return a stream to the same terminal or pipe, which may lead to a pager, that erases the bar first.
-
-    Return the stream itself if it leads to a file.
-    """
-    if stream is None or not (stream.isatty() or _is_pipe(stream)):
-        return stream
-    stream.flush()
-    raw = _Raw(bar, stream.fileno())
-    lines = stream.isatty()
-    return io.TextIOWrapper(io.BufferedWriter(raw), stream.encoding, stream.errors, line_buffering=lines)
-
-
-def _is_pipe(stream: TextIO) -> bool:
-    try:
-        return stat.S_ISFIFO(os.fstat(stream.fileno()).st_mode)
-    except OSError:
-        return False
+def _raw_of(stream: TextIO | None) -> Any:
+    """Return what the stream writes to if that is a terminal or a pipe, which may lead to a pager, else None."""
+    buffer = getattr(stream, "buffer", None)
+    raw = getattr(buffer, "raw", buffer)  # python -u has no buffer between
+    return raw if isinstance(raw, FileIO) and (raw.isatty() or stat.S_ISFIFO(os.fstat(raw.fileno()).st_mode)) else None
