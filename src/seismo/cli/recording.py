@@ -159,8 +159,7 @@ class RecordedRun:
     def _put_back(self, output: Output) -> None:
         """Undo the preparations for an exec that failed."""
         if self.taken is not None:
-            self.taken.put_back(self.process.parts)
-            self.taken.give_place(output, self.process.recorder.move)
+            self.taken.put_back(self.process.parts, output, self.process.recorder.move)
 
     def _rehearse(self) -> None:
         """Run summary() with output to os.devnull, so that its modules are loaded now."""

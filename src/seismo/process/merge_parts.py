@@ -14,7 +14,7 @@ from seismo.model import merge_files
 from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.process.child_startup.unrecorded_mark import LINES, MARK, SHARED
 from seismo.process.children import PATIENCE, make_folder, part, remove_folder
-from seismo.process.output_file import SUFFIX, Output, lock, out_of_the_way, write_all
+from seismo.process.output_file import SUFFIX, Output, identity, out_of_the_way, put, write_all
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,63 +26,40 @@ _MOVES = 5  # attempts to copy a file while another thread may write to it
 
 
 class TakenParts:
-    """The parts that were merged before an exec, kept in case the exec fails and the recording continues.
+    """What was merged before an exec, kept in case the exec fails and the recording continues.
 
-    The parts are kept in one file without a name, which vanishes if the exec succeeds.
+    losses: those of the marks, which are removed. fd: a file without a name with all parts, which vanishes if the exec
+    succeeds, or -1. merged: device and inode of the merged file that took the recording's name.
     """
 
     def __init__(self) -> None:
         self.losses: list[dict[str, Any]] = []
-        self._fd = -1
-        self._merge: tuple[int, int] | None = None  # device and inode of the merged file that took the recording's name
+        self.fd = -1
+        self.merged: tuple[int, int] | None = None
 
-    def take(self, parts: list[str], path: str) -> None:
-        """Merge the parts into a new file at the path."""
-        merge_files(parts, path)
-        self._fd = out_of_the_way(os.open(path, os.O_RDONLY | os.O_CLOEXEC))
+    def put_back(self, folder: str, output: Output, move: Callable[[int], bool]) -> None:
+        """Put the parts back into the folder as one part, and give the recording its name, after the exec has failed.
 
-    def put_back(self, folder: str) -> None:
-        """Put the parts back into the folder as one part, after the exec has failed. Creates a missing folder."""
-        make_folder(folder)
-        fd, self._fd = self._fd, -1
-        if fd < 0:
-            return
-        output = part(folder)
-        write_all(output.fd, fd)
-        os.close(fd)
-        output.close()
-
-    def take_place(self, merge: str, path: str) -> None:
-        """Rename the merged file to the recording's name, before the exec."""
-        is_ = os.stat(merge)
-        self._merge = is_.st_dev, is_.st_ino
-        os.replace(merge, path)
-
-    def give_place(self, output: Output, move: Callable[[int], bool]) -> None:
-        """Continue the recording under its name, after the exec has failed.
-
-        The merged file has replaced the recording, which has no name any more, and no system call can restore it. So a
-        copy of the recording gets the name, and the recorder continues in the copy (`move`). If the process is killed
-        in between, the file has no end.
+        No system call can restore the name of a file that was replaced. So a copy of the recording gets the name, and
+        the recorder continues in the copy (`move`). If the process is killed in between, the file has no end.
         """
-        merge, self._merge = self._merge, None
-        is_ = os.stat(output.path, follow_symlinks=False)
-        if merge != (is_.st_dev, is_.st_ino):
+        make_folder(folder)
+        fd, self.fd = self.fd, -1
+        if fd >= 0:
+            together = part(folder)
+            write_all(together.fd, fd)
+            os.close(fd)
+            together.close()
+        merged, self.merged = self.merged, None
+        if merged != identity(output.path):
             return  # another process has put its file there, which stays
-        name = f"{output.path}.{os.getpid()}.tmp"
         for _ in range(_MOVES):
-            fd = os.open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+            fd = put(output.path, output.fd)
             try:
-                os.fchmod(fd, is_.st_mode & 0o7777)
-                write_all(fd, output.fd)
-                lock(fd, name)
                 if move(fd):
-                    os.replace(name, output.path)
                     return
             finally:
                 os.close(fd)
-                if os.path.exists(name):
-                    os.unlink(name)
 
 
 def merge_folder(recording: str, folder: str, taken: TakenParts | None = None, goes_on: bool = False) -> list[str]:
@@ -121,11 +98,13 @@ def merge_folder(recording: str, folder: str, taken: TakenParts | None = None, g
         result = f"{recording}.{os.getpid()}.tmp"
         if goes_on and parts:
             together = f"{folder}/{os.getpid()}.tmp"
-            taken.take(parts, together)
+            merge_files(parts, together)
+            taken.fd = out_of_the_way(os.open(together, os.O_RDONLY | os.O_CLOEXEC))
             parts = [together]
             merged.append(together)
         merge_files([recording, *parts], result, losses)
-        taken.take_place(result, recording)
+        taken.merged = identity(result)
+        os.replace(result, recording)
     for path in (*merged, *left):
         os.unlink(path)
     remove_folder(folder)

@@ -98,7 +98,7 @@ class Output:
             if last:
                 replace(self.path, content)
             return
-        fd = _put(self.path, content)
+        fd = put(self.path, content)
         try:
             new, ours = identity(fd), self._is_ours()
             if ours:
@@ -252,7 +252,7 @@ def replace(path: str, content: bytes | int) -> None:
     """
     status = tried(os.stat, path, otherwise=None)
     if status is None or stat.S_ISREG(status.st_mode):
-        os.close(_put(path, content))
+        os.close(put(path, content))
         return
     fd = os.open(path, os.O_WRONLY | os.O_CLOEXEC)  # /dev/full and pipes cannot be replaced
     try:
@@ -261,8 +261,8 @@ def replace(path: str, content: bytes | int) -> None:
         os.close(fd)
 
 
-def _put(path: str, content: bytes | int) -> int:
-    """Replace the file at path by a new one with that content. Return its locked descriptor. Raises OSError."""
+def put(path: str, content: bytes | int) -> int:
+    """Replace the file at path by a new one, as replace() does. Return its locked descriptor. Raises OSError."""
     target = _behind_links(path)
     status = tried(os.stat, target, otherwise=None)
     new = f"{os.path.dirname(target)}/.seismo-{os.getpid()}-{os.urandom(8).hex()}.part"
