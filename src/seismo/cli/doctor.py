@@ -224,14 +224,12 @@ def _start_up(can: bool) -> dict[str, float]:
         return {}
     from time import perf_counter
 
-    from seismo.process import engine
-
-    costs = {}
+    costs, recorder = {}, recording_kinds.recorder(recording_kinds.CALLS)
     for name in ("start_ms", "start_again_ms"):
         before = perf_counter()
-        engine.start({})
+        recorder.begin({}, -1)
         costs[name] = round((perf_counter() - before) * 1e3, 2)
-        engine.stop()
+        recorder.end()
     return costs
 
 

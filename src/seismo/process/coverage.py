@@ -38,7 +38,6 @@ _FLAGS = tuple(option.name for option in of("seismo.cover") if option.is_flag)
 _HOW = (*_FLAGS, "tests")
 _LIBRARY = f"{sys.platlibdir}/python{sys.version_info.major}.{sys.version_info.minor}"  # below a prefix
 
-_settings: dict[str, object] = {}
 _context = ""
 _fd = -1  # the descriptor that is recorded into, or -1
 
@@ -194,48 +193,15 @@ def places_of(package: str) -> list[str]:
 # ---- Start and stop. ----
 
 
-def start(settings: dict[str, object], fd: int = -1, user: object = None) -> bool:
-    """Start the recorder, or join it if it runs. Return True if it was started, and so took over fd.
-
-    settings: as from `options`. user: the session, if any. Raises UsageError for a conflict with the running recording,
-    and RecordingError if coverage cannot be recorded.
-    """
-
-    def begin() -> None:
-        global _settings, _fd
-        how = {name: settings[name] for name in (*_HOW, "apart", "flush_ms") if settings.get(name)}
-        how |= {"recorder": recording_kinds.COVERAGE, "where": expression(settings)}
-        engine.start_core(how, fd, meta(settings), what="coverage")
-        _settings = settings
-        _fd = fd
-
-    started = users.start(user, begin, lambda: _agree(settings))
-    if started and settings.get("context"):
-        context(str(settings["context"]))
-    return started
-
-
 def _agree(settings: dict[str, object]) -> None:
     for name in (*_HOW, "pylib", *LISTS):
-        value, has = settings.get(name) or 0, _settings.get(name) or 0
+        value, has = settings.get(name) or 0, users.settings.get(name) or 0
         if name in settings and value != has:
-            shown = ", ".join(_listed(_settings, name)) if name in LISTS else bool(has)
+            shown = ", ".join(_listed(users.settings, name)) if name in LISTS else bool(has)
             raise UsageError(
                 f"coverage is being recorded here with {name}={shown or 'nothing'}: a part of it cannot differ",
                 hint=f"leave {name} out, or ask for it where the recording starts",
             )
-
-
-def stop(exit_: str = "", user: object = None) -> bool:
-    """Remove one user. Return True if it was the last, so that the recorder has stopped."""
-
-    def end() -> None:
-        global _context
-        _core.stop(exit_, recording_kinds.COVERAGE)
-        _context = ""
-        _parts.clear()
-
-    return users.stop(user, end)
 
 
 def context(name: str) -> str:
@@ -291,10 +257,10 @@ def so_far() -> bytes:
     return content if content.startswith(b"\x8fseismo\n") else _core.snapshot(recording_kinds.COVERAGE)
 
 
-def after_fork(fd: int, about: str = "{}") -> None:
+def after_fork(fd: int, settings: dict[str, object]) -> None:
     """Forget the parent's events in a forked child, and go on into fd (-1 for memory; -2 to stop silently)."""
     global _fd
-    _core.after_fork(fd, about, recording_kinds.COVERAGE)
+    _core.after_fork(fd, meta(settings) if fd != -2 else "{}", recording_kinds.COVERAGE)
     _fd = fd
     if fd == -2:
         users.clear()
@@ -302,7 +268,7 @@ def after_fork(fd: int, about: str = "{}") -> None:
         _switch()
 
 
-users = RecorderUsers(lambda fd: after_fork(fd, meta(_settings) if fd == -1 else "{}"))
+users: RecorderUsers = RecorderUsers(lambda fd: after_fork(fd, users.settings))
 
 
 def meta(settings: dict[str, object]) -> str:
@@ -335,15 +301,33 @@ class CoverageRecorder(engine.Recorder):
     users = users
     name = recording_kinds.COVERAGE
 
-    def begin(self, settings: dict[str, object], fd: int) -> None:
-        """Start the recorder."""
-        start(settings, fd)
+    def begin(self, settings: dict[str, object], fd: int, user: object = None) -> bool:
+        """Start the recorder, or join it if it runs. Return True if it was started, and so took over fd.
 
-    def end(self, exit_: str) -> None:
-        """Stop the recorder."""
-        users.end_sessions()
-        stop(exit_)
+        settings: as from `options`. user: the session, if any. Raises UsageError for a conflict with the running
+        recording, and RecordingError if coverage cannot be recorded.
+        """
+
+        def begin() -> None:
+            global _fd, _context
+            how = {name: settings[name] for name in (*_HOW, "apart", "flush_ms") if settings.get(name)}
+            how |= {"recorder": self.name, "where": expression(settings)}
+            _context = ""
+            _parts.clear()
+            engine.start_core(how, fd, meta(settings), what="coverage")
+            _fd = fd
+
+        started = users.start(user, settings, begin, _agree)
+        if started and settings.get("context"):
+            context(str(settings["context"]))
+        return started
+
+    def end(self, exit_: str = "", user: object = None) -> bool:
+        """Remove one user, and all sessions at the end of the whole process. Return True if it was the last."""
+        if user is None:
+            users.end_sessions()
+        return super().end(exit_, user)
 
     def after_fork(self, fd: int, settings: dict[str, object]) -> None:
         """Continue a forked child's recording into fd, or stop it (-2)."""
-        after_fork(fd, meta(settings) if fd != -2 else "{}")
+        after_fork(fd, settings)

@@ -72,44 +72,10 @@ _SPAN_WHY = (
     "can say which"
 )
 
-_settings: dict[str, object] = {}
-
-
-def start(
-    settings: dict[str, object],
-    fd: int = -1,
-    meta: str = "{}",
-    frames: bool = True,
-    user: object = None,
-    hide: Iterable[str] = (),
-) -> bool:
-    """Start the engine, or join it if it runs. Return True if it was started and took over the other arguments.
-
-    settings: values for SETTINGS, max_paths, flush_ms, depth, min_duration_ns. None and missing ones mean the default,
-    or the running engine's. frames: also record the calls that this thread is in. user: the session, if any. hide: more
-    files and folders (with a slash) that are not the program's. Raises UsageError for invalid values and conflicts with
-    the running engine, and RecordingError if this interpreter cannot be recorded.
-    """
-    wanted = {name: value for name, value in settings.items() if value is not None}
-    wanted.setdefault("recorder", recording_kinds.CALLS)
-    check(wanted)
-
-    def begin() -> None:
-        global _settings
-        start_core(wanted, fd, meta, frames, hide)
-        _settings = wanted
-
-    return users.start(user, begin, lambda: _agree(wanted))
-
-
-def stop(exit_: str = "", user: object = None) -> bool:
-    """Remove one user. Return True if it was the last, so that the engine has stopped."""
-    return users.stop(user, lambda: _core.stop(exit_))
-
 
 def setting(name: str) -> object:
     """Return a setting of the current or the last recording."""
-    return _settings.get(name, SETTINGS[name][0])
+    return users.settings.get(name, SETTINGS[name][0])
 
 
 def given(verb: str, options: Mapping[str, object]) -> dict[str, object]:
@@ -208,7 +174,7 @@ _EXPRESSIONS = {"where": narrowed, "span": spanned}
 
 def _agree(wanted: dict[str, object]) -> None:
     defaults: dict[str, object] = {name: allowed[0] for name, allowed in SETTINGS.items()}
-    has, wants = str(_settings["recorder"]), str(wanted["recorder"])
+    has, wants = str(users.settings["recorder"]), str(wanted["recorder"])
     if wants != has:
         (running, one), (wish, other) = _RECORDS[has], _RECORDS[wants]
         raise UsageError(
@@ -216,7 +182,7 @@ def _agree(wanted: dict[str, object]) -> None:
             hint=f"there is one engine in a process: {one} in one run, and {other} in another",
         )
     for name, value in wanted.items():
-        set_ = _settings.get(name, defaults.get(name))
+        set_ = users.settings.get(name, defaults.get(name))
         if name == "apart":  # a nested session records the threads of the outer one
             continue
         if (name in SETTINGS or name in _EXPRESSIONS) and value != set_:
@@ -317,18 +283,27 @@ class Recorder:
         """Stop, and save how the program ended."""
         self.end(exit_)
 
-    def begin(self, settings: dict[str, object], fd: int) -> None:
-        """Start the engine."""
-        if settings.get("timing") == "none":  # without garbage from before, counts are reproducible
-            begin_collecting()
-        how = {name: value for name, value in settings.items() if name not in self.at_end}
-        how["recorder"] = self.name
-        # The current frames are ours and the interpreter's, so leave them out.
-        start(how, fd, meta(settings, self.name), frames=False, hide=self._hide)
+    def begin(self, settings: dict[str, object], fd: int, user: object = None) -> bool:
+        """Start the engine, or join it if it runs. Return True if it was started and took over fd.
 
-    def end(self, exit_: str) -> None:
-        """Stop the engine."""
-        stop(exit_)
+        settings: values for SETTINGS, max_paths, flush_ms, depth, min_duration_ns, and those of `at_end`; missing ones
+        mean the default, or the running engine's. fd: -1 for memory. user: the session; None for the whole process,
+        whose current frames are ours and the interpreter's, and left out. Raises UsageError for invalid values and
+        conflicts with the running engine, and RecordingError if this interpreter cannot be recorded.
+        """
+        if user is None and settings.get("timing") == "none":  # without garbage from before, counts are reproducible
+            begin_collecting()
+        wanted = {name: value for name, value in settings.items() if name not in self.at_end}
+        wanted["recorder"] = self.name
+        check(wanted)
+        about = meta({name: value for name, value in settings.items() if name != "apart"}, self.name)
+        return self.users.start(
+            user, wanted, lambda: start_core(wanted, fd, about, user is not None, self._hide), _agree
+        )
+
+    def end(self, exit_: str = "", user: object = None) -> bool:
+        """Remove one user. Return True if it was the last, so that the recorder has stopped."""
+        return self.users.stop(user, lambda: self._core("stop", exit_))
 
     def after_fork(self, fd: int, settings: dict[str, object]) -> None:
         """Continue a forked child's recording into fd, or stop it (-2)."""

@@ -14,7 +14,11 @@ if TYPE_CHECKING:
 
 
 class RecorderUsers:
-    """The users of one recorder. forked_hook: called in a forked child with users, instead of `after_fork`."""
+    """The users of one recorder.
+
+    settings: those of the current or the last recording. forked_hook: called in a forked child with users, instead of
+    `after_fork`.
+    """
 
     def __init__(self, after_fork: Callable[[int], None]) -> None:
         """Register a fork handler. after_fork: called in a forked child with -1 (continue in memory) or -2 (stop)."""
@@ -23,25 +27,33 @@ class RecorderUsers:
         self._all: list[object] = []  # sessions; None stands for the recording of the whole process
         self._changing = False  # True while a thread starts or stops the recorder, or did so when this child was forked
         self._after_fork = after_fork
+        self.settings: dict[str, object] = {}
         self.forked_hook: Callable[[], None] | None = None
         fork_handlers.register(self._forked, fork_handlers.RECORDERS)
 
     def __bool__(self) -> bool:
         return bool(self._all)
 
-    def start(self, user: object, begin: Callable[[], None], agree: Callable[[], None]) -> bool:
+    def start(
+        self,
+        user: object,
+        settings: dict[str, object],
+        begin: Callable[[], None],
+        agree: Callable[[dict[str, object]], None],
+    ) -> bool:
         """Add a user and return True if that started the recorder.
 
         begin: starts the recorder. agree: raises if the running recorder has other settings.
         """
         with self._lock:
             if self._all:
-                agree()
+                agree(settings)
                 self._all.append(user)
                 return False
             self._changing = True
             try:
                 begin()
+                self.settings = settings
                 self._all.append(user)
             finally:
                 self._changing = False

@@ -49,7 +49,7 @@ class Cover(RecordingSession):
         self._part = 0  # this session's number as a part of a running recording, or 0
 
     def _start(self, settings: dict[str, object], fd: int) -> bool:
-        started = coverage.start(settings, fd, self)
+        started = self._recorder.begin(settings, fd, self)
         self._part = 0 if started else next(_numbers)
         if self._part:
             coverage.begin_part(self._part)
@@ -57,14 +57,14 @@ class Cover(RecordingSession):
 
     def _stop(self) -> bool:
         coverage.end_part(self._part)
-        last = coverage.stop(user=self)
+        last = self._recorder.end(user=self)
         with Restored():
             self._sum = engine.quietly(self._so_far)
         self._part = 0
         return last
 
     def _gone(self) -> None:
-        coverage.users.gone(self)
+        super()._gone()
         coverage.end_part(self._part)
         self._part = 0
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from seismo.model import Recording
+    from seismo.process.engine import Recorder
 
 # The number of finished uses that a session keeps separately before it sums them up. Their images are small, and
 # summing costs a pass over all of them.
@@ -42,7 +43,7 @@ class RecordingSession(SessionResults, Session):
         self.output = None if output is None else os.path.abspath(os.fspath(output))
         self._settings = settings
         self._pid = os.getpid()
-        self._recorder = recording_kinds.recorder(self.recorder)
+        self._recorder: Recorder = recording_kinds.recorder(self.recorder)
         self._before: bytes | None = None  # the engine's state at the start, or None if it had just started
         # The recorder's file, or None if the session writes no file or shares the recorder.
         self._file: Output | None = None
@@ -90,14 +91,13 @@ class RecordingSession(SessionResults, Session):
 
     def _start(self, settings: dict[str, object], fd: int) -> bool:
         """Start the recorder with the file, or join a running one. Return True if it started and uses the file."""
-        meta = engine.meta(self._settings, self.recorder)
-        started = engine.start({**settings, "recorder": self.recorder}, fd, meta, user=self)
+        started = self._recorder.begin(settings, fd, self)
         self._before = None if started else _core.snapshot()
         return started
 
     def _stop(self) -> bool:
         """Leave the recorder and keep the recording of this use. Return True if the recorder has stopped."""
-        last = engine.stop(user=self)
+        last = self._recorder.end(user=self)
         self._after = _core.snapshot()
         self._stretches.append((self._before, self._after))
         self._before = None
@@ -142,7 +142,7 @@ class RecordingSession(SessionResults, Session):
             self.output = beside(self.output, parent, self._pid)
 
     def _gone(self) -> None:
-        engine.users.gone(self)
+        self._recorder.users.gone(self)
 
     def __repr__(self) -> str:
         state = "running" if self._inside else "ended" if self._stretches or self._sum is not None else "not begun"

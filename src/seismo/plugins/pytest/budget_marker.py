@@ -80,12 +80,6 @@ def _is_of(limit: Limit, module: str, qualname: str) -> bool:
 # ---- counting ----
 
 
-class _Session(Profile):
-    """A profile without pytest's own functions."""
-
-    hide = machinery()
-
-
 @dataclass
 class Counted:
     """The counts of a test's runs. `lines` is -1 if they were not counted; `births` has them by type and line."""
@@ -101,7 +95,9 @@ class Counted:
         """Run the test while calls and lines are counted."""
         __tracebackhide__ = True
         lines = self._begun(self._line_counts(), "lines")
-        calls = self._begun(_Session(None, {} if engine.users else {"c_functions": "all"}), "calls", "exceptions")
+        session = Profile(None, {} if engine.users else {"c_functions": "all"})
+        session._recorder = engine.Recorder(hide=machinery())
+        calls = self._begun(session, "calls", "exceptions")
         before = _core.cover_executed()
         try:
             return run() if calls is None else frame_of(self.item, "call")(lambda _: run(), self.item)
