@@ -15,7 +15,9 @@ from seismo.original_builtins import builtins as __builtins__  # type: ignore[no
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-    from typing import Any, NoReturn
+    from typing import Any, TypeVar
+
+    N = TypeVar("N", int, float)
 
 # ---- help texts ----
 
@@ -62,25 +64,15 @@ def one_of(name: str, text: str, known: Iterable[str], instead: str = "") -> str
     raise UsageError(f"{name} cannot be {text!a}", hint=hint)
 
 
-def number(name: str, text: str) -> float:
-    """Return a number above 0."""
-    if not 0 < (value := _float(text)) < 1e12:
-        _refuse(name, text, "give a number above 0")
-    return value
+def _reader(parse: Callable[[str], N], fits: Callable[[N], bool], what: str) -> Callable[[str, str], N]:
+    """Return a reader of numbers that fit, which raises UsageError for others. `what` describes them."""
 
+    def read(name: str, text: str) -> N:
+        if not fits(value := parse(text)):
+            raise UsageError(f"{name} cannot be {text!a}", hint=f"give {what}")
+        return value
 
-def whole(name: str, text: str) -> int:
-    """Return a whole number above 0."""
-    if (value := _digits(text)) <= 0:
-        _refuse(name, text, "give a whole number above 0")
-    return value
-
-
-def count(name: str, text: str) -> int:
-    """Return a whole number, 0 or more."""
-    if (value := _digits(text)) < 0:
-        _refuse(name, text, "give a whole number, 0 or more")
-    return value
+    return read
 
 
 def _digits(text: str) -> int:
@@ -94,26 +86,25 @@ def _float(text: str) -> float:
         return -1.0
 
 
-def percent(name: str, text: str) -> float:
-    """Return a percentage; it may have a percent sign."""
-    if not 0 <= (value := _float(text.removesuffix("%"))) <= 100:
-        _refuse(name, text, "give a percentage from 0 to 100")
-    return value
+def _nanoseconds(text: str) -> int:
+    digits = text.rstrip("nuµms")
+    scale = {"ns": 1, "us": 10**3, "µs": 10**3, "ms": 10**6, "s": 10**9}.get(text[len(digits) :], 0)
+    value = _float(digits) * scale
+    return int(value) if 1 <= value < 1e15 else 0
+
+
+number = _reader(_float, lambda value: 0 < value < 1e12, "a number above 0")
+whole = _reader(_digits, lambda value: value > 0, "a whole number above 0")
+count = _reader(_digits, lambda value: value >= 0, "a whole number, 0 or more")
+span_ns = _reader(_nanoseconds, bool, "a time such as 10us, 1.5ms or 2s")
+percent = _reader(
+    lambda text: _float(text.removesuffix("%")), lambda value: 0 <= value <= 100, "a percentage from 0 to 100"
+)
 
 
 def milliseconds(name: str, text: str) -> int:
     """Return a number of seconds as milliseconds."""
     return max(1, round(number(name, text) * 1000))
-
-
-def span_ns(name: str, text: str) -> int:
-    """Return a time with a unit (10us, 1.5ms, 2s) in ns, above 0."""
-    digits = text.rstrip("nuµms")
-    scale = {"ns": 1, "us": 10**3, "µs": 10**3, "ms": 10**6, "s": 10**9}.get(text[len(digits) :])
-    value = _float(digits) * (scale or 0)
-    if not 1 <= value < 1e15:
-        _refuse(name, text, "give a time such as 10us, 1.5ms or 2s")
-    return int(value)
 
 
 def static(_name: str, text: str) -> str:
@@ -126,10 +117,6 @@ def static(_name: str, text: str) -> str:
 def parts(_name: str, text: str) -> list[str]:
     """Return the words of a comma-separated list."""
     return [part.strip() for part in text.split(",") if part.strip()]
-
-
-def _refuse(name: str, text: str, hint: str) -> NoReturn:
-    raise UsageError(f"{name} cannot be {text!a}", hint=hint)
 
 
 # Names for `type=` of argparse options that are declared in modules that cannot import seismo.cli.

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
     from seismo.cli.verb import Given
     from seismo.options import Setting
-    from seismo.process.merge_parts import TakenParts
     from seismo.process.output_file import Output
     from seismo.process.run_program import Program
 
@@ -141,9 +140,8 @@ class RecordedRun:
                 pass  # without stderr there is no summary
         # The import path without the program's folder.
         self.path = sys.path[1 if sys.path and not sys.flags.safe_path else 0 :]
-        process.at_end, process.went_on, process.prepare = self._end, self._put_back, self._rehearse
+        process.at_end, process.prepare = self._end, self._rehearse
         process.heir, process.has_over = bool(folder), True
-        self.taken: TakenParts | None = None
 
     def go(self) -> int:
         """Run the program. Return only if there is none; raise its exception, or SystemExit at its end."""
@@ -155,11 +153,6 @@ class RecordedRun:
             self.process.begin()
 
         return run(self.program, begin, self.process.over, self.process.abandon)
-
-    def _put_back(self, output: Output) -> None:
-        """Undo the preparations for an exec that failed."""
-        if self.taken is not None:
-            self.taken.put_back(self.process.parts, output, self.process.recorder.move)
 
     def _rehearse(self) -> None:
         """Run summary() with output to os.devnull, so that its modules are loaded now."""
@@ -193,8 +186,10 @@ class RecordedRun:
             elif self.process.parts:
                 from seismo.process import merge_parts
 
-                self.taken = self.taken or merge_parts.TakenParts()
-                messages += merge_parts.merge_folder(output.path, self.process.parts, self.taken, not self.process.done)
+                self.process.taken = self.process.taken or merge_parts.TakenParts()
+                messages += merge_parts.merge_folder(
+                    output.path, self.process.parts, self.process.taken, not self.process.done
+                )
                 if not self.process.done:
                     messages.append(
                         "the program is replaced (exec): if the new one is Python, it is recorded into the same file"

@@ -26,29 +26,21 @@ def run(program: Program, begin: Callable[[], None], ended: Callable[[str], None
     from seismo import _core
     from seismo.process import run_program as run
 
-    failure: SeismoError | None = None
     began = False
 
     def first() -> None:
-        nonlocal began, failure
-        try:
-            begin()
-        except SeismoError as error:
-            failure = error
-            raise
+        nonlocal began
+        begin()
         began = True
 
     try:
         run.run(program, first, ended)
-    except SeismoError as error:
-        if error is failure:
-            sys.excepthook = sys.__excepthook__
-            give_up()
-            return failed(error)
-        raise
     except BaseException as error:
         if not began or _core.quietly(_never_ran, error):
             give_up()
+        if not began and isinstance(error, SeismoError):
+            sys.excepthook = sys.__excepthook__
+            return failed(error)
         raise
     raise SystemExit(0)
 

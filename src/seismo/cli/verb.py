@@ -100,11 +100,9 @@ class Verb:
         """
         from seismo.process.run_program import Program
 
-        if word in ("-m", "-c"):
-            what = self._value(word, None, rest, empty=True)
-            return Program("module" if word == "-m" else "code", what, rest)
-        if word[:2] in ("-m", "-c") and word[2:3] not in ("", "-"):  # python accepts -mMODULE, too
-            return Program("module" if word[1] == "m" else "code", word[2:], rest)
+        if word[:2] in ("-m", "-c") and word[2:3] != "-":  # python accepts -mMODULE, too
+            what = word[2:] or self._value(word, None, rest, empty=True)
+            return Program("module" if word[1] == "m" else "code", what, rest)
         if word == "-" and (not self.before or "before" in given):
             return Program("stdin", word, rest)
         if word.startswith("-") and word not in ("-", "--"):

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from types import FrameType
 
     from seismo.process.engine import Recorder
+    from seismo.process.merge_parts import TakenParts
 
 
 PARTS = ".parts"  # suffix of the parts' folder, which is named after the recording
@@ -46,8 +47,8 @@ class Process(exit_and_exec.Listener):
     The first one's file is the recording. parts: the folder of --children, or "". quiet: print nothing.
 
     at_end: called with the recording after the recorders stopped, except in forked children, which only close their
-    files. at_end finishes the recording, and returns the exit status for a program that ends with 0. went_on: called
-    with the recording if at_end was called for an exec that then failed.
+    files. at_end finishes the recording, and returns the exit status for a program that ends with 0. taken: the parts
+    that at_end merged for an exec, which may fail.
 
     has_over: True if over() will be called. prepare: loads what at_end needs, before the program gives up its root
     directory or its privileges. heir: True if the program that this process becomes by exec merges the parts.
@@ -64,7 +65,7 @@ class Process(exit_and_exec.Listener):
         self.begun = self.done = self.ahead = False
         self.has_over = self.early = False
         self.at_end: Callable[[Output], int] | None = None
-        self.went_on: Callable[[Output], None] | None = None
+        self.taken: TakenParts | None = None
         self.prepare: Callable[[], None] | None = None
         self.close_in_child: list[int] = []  # descriptors that a child must close
 
@@ -186,9 +187,9 @@ class Process(exit_and_exec.Listener):
             self.ahead = False
             for recorder, _, _ in self.runs:
                 recorder.ahead("")
-            if self.went_on is not None and self.output is not None:
+            if self.taken is not None and self.output is not None:
                 with Restored():
-                    engine.unrecorded(self.went_on, self.output)
+                    engine.unrecorded(self.taken.put_back, self.parts, self.output, self.recorder.move)
 
     def before_leaving(self) -> None:
         """Load the modules that the end needs, before the program changes its root or its user."""
