@@ -17,22 +17,19 @@ from seismo.options import of
 from seismo.original_builtins import Restored
 from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.process import coverage, engine
+from seismo.sessions.decorator import also_decorates
 from seismo.sessions.recording_session import RecordingSession
 from seismo.sessions.session_results import shows
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any, ParamSpec, TextIO, TypeVar, Unpack, overload
+    from typing import Any, TextIO, Unpack
 
     from seismo.coverage.coverage_report import CoverageReport
     from seismo.coverage.settings import Settings
     from seismo.model import Recording
     from seismo.options import CoverOptions
     from seismo.report.coverage import Coverage
-
-    P = ParamSpec("P")
-    R = TypeVar("R")
 
 _numbers = count(1)
 
@@ -133,24 +130,10 @@ class Cover(RecordingSession):
         return Coverage(settings if show_missing is None else settings.replace(show_missing=show_missing))
 
 
-if TYPE_CHECKING:
-
-    @overload
-    def cover(function: Callable[P, R], /) -> Callable[P, R]: ...
-    @overload
-    def cover(
-        *, output: str | os.PathLike[str] | None = None, rcfile: str | None = None, **options: Unpack[CoverOptions]
-    ) -> Cover: ...
-
-
+@also_decorates
 def cover(
-    function: Callable[P, R] | None = None,
-    /,
-    *,
-    output: str | os.PathLike[str] | None = None,
-    rcfile: str | None = None,
-    **options: Unpack[CoverOptions],
-) -> Cover | Callable[P, R]:
+    *, output: str | os.PathLike[str] | None = None, rcfile: str | None = None, **options: Unpack[CoverOptions]
+) -> Cover:
     """Record the lines and branches that a `with` block, or a function whenever it runs, executes on all threads.
 
         with seismo.cover(source="app", branch=True) as c: ...     c.report()
@@ -180,8 +163,7 @@ def cover(
             given[name] = tuple(many) if known[name].many else value
     if given.get("contexts", "") not in ("", "test"):
         raise UsageError(f"contexts cannot be {given['contexts']!r}", hint="it is 'test'")
-    session = Cover(output, engine.quietly(_settings, rcfile).overridden(**given))
-    return session if function is None else session(function)
+    return Cover(output, engine.quietly(_settings, rcfile).overridden(**given))
 
 
 def _settings(rcfile: str | None) -> Settings:

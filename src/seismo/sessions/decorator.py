@@ -12,9 +12,41 @@ from seismo.original_builtins import builtins as __builtins__  # type: ignore[no
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Generator
-    from typing import Any
+    from typing import Any, ParamSpec, Protocol, TypeVar, overload
 
     from seismo.sessions.session import Session
+
+    P = ParamSpec("P")
+    R = TypeVar("R")
+    Options = ParamSpec("Options")
+    Made_co = TypeVar("Made_co", covariant=True)  # a kind of session
+
+    class Maker(Protocol[Options, Made_co]):
+        """A public function such as seismo.profile: it takes a function to decorate, or the session's options."""
+
+        @overload
+        def __call__(self, function: Callable[P, R], /) -> Callable[P, R]: ...
+        @overload
+        def __call__(self, *args: Options.args, **options: Options.kwargs) -> Made_co: ...
+
+
+def also_decorates(make: Callable[Options, Made_co]) -> Maker[Options, Made_co]:
+    """Let a function that makes a session decorate a function as well: @seismo.profile beside seismo.profile(...)."""
+
+    def maker(function: Any = None, /, **options: Any) -> Any:
+        session: Any = make(**options)  # type: ignore[call-arg]
+        return session if function is None else session(function)
+
+    named: Maker[Options, Made_co] = named_as(make, maker)
+    return named
+
+
+def named_as(original: Any, wrapper: Any) -> Any:
+    """Return the wrapper with the original's names, text and signature; functools would import collections."""
+    for name in ("__module__", "__name__", "__qualname__", "__doc__"):
+        setattr(wrapper, name, getattr(original, name))
+    wrapper.__wrapped__ = original  # for inspect.signature
+    return wrapper
 
 
 def decorated(session: Session, function: Callable[..., Any]) -> Any:

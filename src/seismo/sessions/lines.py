@@ -9,19 +9,17 @@ from __future__ import annotations
 from seismo import recording_kinds
 from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.process import engine
+from seismo.sessions.decorator import also_decorates
 from seismo.sessions.recording_session import RecordingSession
 from seismo.sessions.session_results import Reported
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable
-    from typing import ParamSpec, TypeVar, Unpack, overload
+    from collections.abc import Iterable
+    from typing import Unpack
 
     from seismo.options import LineOptions
-
-    P = ParamSpec("P")
-    R = TypeVar("R")
 
 
 class Lines(Reported, RecordingSession):
@@ -31,24 +29,10 @@ class Lines(Reported, RecordingSession):
     recorder = recording_kinds.LINES
 
 
-if TYPE_CHECKING:
-
-    @overload
-    def lines(function: Callable[P, R], /) -> Callable[P, R]: ...
-    @overload
-    def lines(
-        *, only: str | Iterable[str] = (), output: str | os.PathLike[str] | None = None, **options: Unpack[LineOptions]
-    ) -> Lines: ...
-
-
+@also_decorates
 def lines(
-    function: Callable[P, R] | None = None,
-    /,
-    *,
-    only: str | Iterable[str] = (),
-    output: str | os.PathLike[str] | None = None,
-    **options: Unpack[LineOptions],
-) -> Lines | Callable[P, R]:
+    *, only: str | Iterable[str] = (), output: str | os.PathLike[str] | None = None, **options: Unpack[LineOptions]
+) -> Lines:
     """Count and time the lines of a `with` block, or of a function whenever it runs.
 
         with seismo.lines(only="app.core.*") as p: ...     p.recording.lines
@@ -70,5 +54,4 @@ def lines(
     where = engine.quietly(engine.only_expression, globs, options.get("where"))
     if where is not None:
         settings["where"] = where
-    session = Lines(output, settings)
-    return session if function is None else session(function)
+    return Lines(output, settings)

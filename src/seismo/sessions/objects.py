@@ -20,6 +20,7 @@ from seismo.errors import UsageError
 from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.process import engine
 from seismo.process.objects import recorder as life
+from seismo.sessions.decorator import also_decorates
 from seismo.sessions.recording_session import RecordingSession
 from seismo.sessions.session_results import Reported
 
@@ -27,14 +28,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from types import TracebackType
-    from typing import ParamSpec, Self, TypeVar, Unpack, overload
+    from typing import Self, Unpack
 
     from seismo.model import Recording
     from seismo.options import ObjectOptions
     from seismo.process.objects.survivors import SurvivorRow, Survivors, Tree
-
-    P = ParamSpec("P")
-    R = TypeVar("R")
 
     # A type, its name ("dict", "app.Order", "Order"), a glob of names, or several of them.
     Types = type | str | Iterable[type | str]
@@ -317,24 +315,11 @@ def _too_many(rows: list[tuple[int, str, str]], count: int | None, limit: int, o
 
 # ---- the public name ----
 
-if TYPE_CHECKING:
 
-    @overload
-    def objects(function: Callable[P, R], /) -> Callable[P, R]: ...
-    @overload
-    def objects(
-        *, collect: bool = False, output: str | os.PathLike[str] | None = None, **options: Unpack[ObjectOptions]
-    ) -> Objects: ...
-
-
+@also_decorates
 def objects(
-    function: Callable[P, R] | None = None,
-    /,
-    *,
-    collect: bool = False,
-    output: str | os.PathLike[str] | None = None,
-    **options: Unpack[ObjectOptions],
-) -> Objects | Callable[P, R]:
+    *, collect: bool = False, output: str | os.PathLike[str] | None = None, **options: Unpack[ObjectOptions]
+) -> Objects:
     """Record the objects that are born and die in a `with` block, or in a function whenever it runs.
 
         with seismo.objects() as r: ...     r.born, r.died, r.alive, r.since("mark"), r.recording.objects
@@ -352,5 +337,4 @@ def objects(
     those of a running recording, and beside a recording of calls or lines. Raise RecordingError if this interpreter
     cannot be recorded.
     """
-    session = Objects(output, engine.given("objects", options), collect)
-    return session if function is None else session(function)
+    return Objects(output, engine.given("objects", options), collect)

@@ -8,20 +8,17 @@ from seismo import recording_kinds
 from seismo.errors import UsageError
 from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.process import engine, fork_handlers
+from seismo.sessions.decorator import also_decorates
 from seismo.sessions.recording_session import RecordingSession
 from seismo.sessions.session_results import Reported
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable
-    from typing import ParamSpec, TypeVar, Unpack, overload
+    from typing import Unpack
 
     from seismo.model import Recording
     from seismo.options import CallOptions
-
-    P = ParamSpec("P")
-    R = TypeVar("R")
 
 
 class Profile(Reported, RecordingSession):
@@ -31,21 +28,8 @@ class Profile(Reported, RecordingSession):
     recorder = recording_kinds.CALLS
 
 
-if TYPE_CHECKING:
-
-    @overload
-    def profile(function: Callable[P, R], /) -> Callable[P, R]: ...
-    @overload
-    def profile(*, output: str | os.PathLike[str] | None = None, **options: Unpack[CallOptions]) -> Profile: ...
-
-
-def profile(
-    function: Callable[P, R] | None = None,
-    /,
-    *,
-    output: str | os.PathLike[str] | None = None,
-    **options: Unpack[CallOptions],
-) -> Profile | Callable[P, R]:
+@also_decorates
+def profile(*, output: str | os.PathLike[str] | None = None, **options: Unpack[CallOptions]) -> Profile:
     """Record a `with` block, or a function whenever it runs; the result has the attribute `recording`.
 
         with seismo.profile(output="block.seismo") as p: ...     p.recording
@@ -70,8 +54,7 @@ def profile(
     and for settings that differ from those of a running recording. Raise RecordingError if this interpreter cannot be
     recorded.
     """
-    session = Profile(output, engine.given("profile", options))
-    return session if function is None else session(function)
+    return Profile(output, engine.given("profile", options))
 
 
 _started: list[tuple[int, Profile]] = []  # open sessions of start(), each with the thread that called it

@@ -10,6 +10,7 @@ from seismo.escape import COLOURS, wants_colour
 from seismo.original_builtins import Restored
 from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.process import engine
+from seismo.sessions.decorator import named_as
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,10 +37,8 @@ def shows(method: Callable[P, T]) -> Callable[P, T]:
         with Restored():
             return engine.unrecorded(lambda: method(*args, **kwargs))
 
-    for name in ("__module__", "__name__", "__qualname__", "__doc__"):  # functools would import collections
-        setattr(show, name, getattr(method, name))
-    show.__wrapped__ = method  # type: ignore[attr-defined]  # for inspect.signature
-    return show
+    shown: Callable[P, T] = named_as(method, show)
+    return shown
 
 
 class SessionResults:

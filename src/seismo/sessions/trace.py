@@ -9,18 +9,15 @@ from seismo.original_builtins import Restored
 from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.process import engine
 from seismo.process.output_file import identity, out_of_the_way
+from seismo.sessions.decorator import also_decorates
 from seismo.sessions.profile import Profile
 from seismo.sessions.recording_session import difference
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import ParamSpec, TypeVar, Unpack, overload
+    from typing import Unpack
 
     from seismo.options import TraceOptions
-
-    P = ParamSpec("P")
-    R = TypeVar("R")
 
 
 class Trace(Profile):
@@ -105,21 +102,8 @@ def _temporary() -> tuple[int, str]:
     return fd, f"/proc/self/fd/{fd}"
 
 
-if TYPE_CHECKING:
-
-    @overload
-    def trace(function: Callable[P, R], /) -> Callable[P, R]: ...
-    @overload
-    def trace(*, output: str | os.PathLike[str] | None = None, **options: Unpack[TraceOptions]) -> Trace: ...
-
-
-def trace(
-    function: Callable[P, R] | None = None,
-    /,
-    *,
-    output: str | os.PathLike[str] | None = None,
-    **options: Unpack[TraceOptions],
-) -> Trace | Callable[P, R]:
+@also_decorates
+def trace(*, output: str | os.PathLike[str] | None = None, **options: Unpack[TraceOptions]) -> Trace:
     """Record every call in a `with` block, or in a function whenever it runs, with its times.
 
         with seismo.trace(output="block.seismo") as t: ...     t.recording
@@ -134,5 +118,4 @@ def trace(
     - depth: deeper calls are counted but not timed.
     - min_duration_ns: calls that were surely shorter, and their callees, are counted but not timed.
     """
-    session = Trace(output, {**engine.given("trace", options), "journal": 1})
-    return session if function is None else session(function)
+    return Trace(output, {**engine.given("trace", options), "journal": 1})
