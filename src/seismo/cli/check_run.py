@@ -71,7 +71,9 @@ class CheckRun:
                 old_runs = self._measured(old, False)
                 revision_checkout.refuse_others(old_runs.measurement(), old, self.root)
             except FailedError as error:
-                self._about_build(error)
+                if "build" not in self.given and (built := revision_checkout.extensions(self.root)):
+                    shown = os.path.relpath(built[0], self.root)
+                    error.hint = f"the project has compiled modules ({shown}): give --build CMD"
                 raise
             outcome = Outcome(new_runs.measurement(), name, remarks=remarks)
             self._compare(old_runs, new_runs, outcome)
@@ -81,11 +83,6 @@ class CheckRun:
                 limit = float(self.given.get("time_limit", TIME_LIMIT)) / 100
                 outcome.times = compared(self._sized(old), self._sized(self.new), limit, self._note)
         return outcome
-
-    def _about_build(self, error: CheckError) -> None:
-        if "build" not in self.given and (built := revision_checkout.extensions(self.root)):
-            shown = os.path.relpath(built[0], self.root)
-            error.hint = f"the project has compiled modules ({shown}): give --build CMD"
 
     def _with_file(self, given: str | None) -> Outcome:
         path = given or os.path.join(self.root, BASELINE)

@@ -51,16 +51,14 @@ class _Cover(RecordingVerb):
 
     def make(self, given: Given, program: Program) -> RecordedRun:
         """Return the program, ready to run."""
+        from functools import partial
+
         from seismo.process import coverage
 
         measured = wanted(given)
         given["children"] = given.get("children") or measured.children
         options = coverage.options(measured) | {name: given[name] for name in given if name == "flush_ms"}
-
-        def end(path: str | bytes, screen: Screen) -> int:
-            return _report(measured, path, screen)
-
-        return RecordedRun(self, given, program, options, end, measured.fail_under > 0)
+        return RecordedRun(self, given, program, options, partial(_report, measured), measured.fail_under > 0)
 
 
 VERB = _Cover(

@@ -14,7 +14,7 @@ from seismo.errors import UsageError
 from seismo.escape import printable
 from seismo.report.paper import paper_for
 from seismo.report.tables import Grid
-from seismo.report.words import duration, function_name, location, shorten, three_digits, wrapped
+from seismo.report.words import duration, function_name, location, shorten, three_digits
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -162,19 +162,6 @@ def _two_values(
         hint = f"name two: --old A --new B; there are: {', '.join(map(ascii, list(found)[:12]))}"
         raise UsageError("two values of the label are compared", f"--by label={label}", hint)
     return values[0], values[1]
-
-
-def write_tables(paper: Paper, dataset: Dataset) -> None:
-    """Write the dataset's tables with their numbers of rows and their columns."""
-    from seismo.dataset.schema import TABLES
-    from seismo.query import in_sql
-
-    width = max(map(len, TABLES))
-    for name, columns in TABLES.items():
-        lead = f"{name:<{width}}  {dataset.rows(f'select count(*) from {name}')[0][0]:>11,}  "
-        for line in wrapped(", ".join(in_sql(column) for column, _ in columns), paper.width - len(lead)):
-            paper.line((lead[:width], "strong"), lead[width:], (line, "quiet"))
-            lead = " " * len(lead)
 
 
 # ---- seismo report DIR --by ----

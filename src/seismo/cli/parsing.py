@@ -126,11 +126,10 @@ def add_time(
 
     With `calls` it may also be "calls", for outputs that can be ranked by the number of calls.
     """
-    text = f"{what} elapsed time, running and waiting (wall), running time (cpu), or waiting time (wait); "
-    text += f"default: {default}"
-    text += "; or of calls their number (calls)" if calls else ""
-    choices = ("cpu", "wall", "wait", "calls") if calls else ("cpu", "wall", "wait")
-    parser.add_argument("--time", choices=choices, default=None, metavar="WHICH", help=text)
+    text = f"{what} elapsed time, running and waiting (wall), running time (cpu), or waiting time (wait); default: "
+    text += f"{default}{'; or of calls their number (calls)' * calls}"
+    choices = ("cpu", "wall", "wait", *(["calls"] * calls))
+    parser.add_argument("--time", choices=choices, metavar="WHICH", help=text)
 
 
 def add_color(parser: argparse.ArgumentParser) -> None:

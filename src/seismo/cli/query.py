@@ -19,11 +19,10 @@ from typing import TYPE_CHECKING
 
 from seismo import progress
 from seismo.cli.dataset import add_attempts, attempts, is_given, only_one, say_problems
-from seismo.cli.dataset import write_tables as write_tables_of
 from seismo.cli.files import SUFFIX, check_time, open_recording, or_newest, say, say_incomplete
 from seismo.cli.parsing import add_color, add_time
 from seismo.cli.trace_window import add_window, window_of
-from seismo.dataset import Dataset
+from seismo.dataset import Dataset, schema
 from seismo.errors import UsageError
 from seismo.formats.destination import check_free, into_path
 from seismo.model.recording import FOREVER
@@ -35,7 +34,9 @@ from seismo.report.words import wrapped
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Iterator
+
+    Table = tuple[str, str, str, Iterable[str]]  # its name, number of rows, description and columns
 
 FORMATS = ("text", "csv", "json", "parquet")
 MOST = 1000
@@ -82,7 +83,7 @@ def run(args: Namespace) -> int:
     attempts(args, ", ".join(words))
     sources = _sources(words or [or_newest(None)], args)
     if args.tables:
-        write_tables(paper_for(sys.stdout, args.color), sources)
+        write_tables(paper_for(sys.stdout, args.color), _tables_of(sources))
         return 0
     _answer(args, sql, partial(Database, sources, memory=args.memory))
     return 0
@@ -94,7 +95,9 @@ def _query_dataset(args: Namespace, words: list[str], sql: str) -> int:
     with Dataset(path, memory=args.memory, attempts=attempts(args, path)) as dataset:
         say_problems(dataset)
         if args.tables:
-            write_tables_of(paper_for(sys.stdout, args.color), dataset)
+            rows = {name: dataset.rows(f"select count(*) from {name}")[0][0] for name in schema.TABLES}
+            tables = [(name, f"{rows[name]:>11,}", "", dict(columns)) for name, columns in schema.TABLES.items()]
+            write_tables(paper_for(sys.stdout, args.color), tables)
             return 0
         known = {"views": dataset.views(), "folder": dataset.path, "filesystem": dataset.filesystem}
         _answer(args, sql, partial(Database, [], memory=args.memory, **known))
@@ -192,15 +195,19 @@ def _say_problems(database: Database) -> None:
         say(f"{name}: {problem}")
 
 
-def write_tables(paper: Paper, sources: list[Source]) -> None:
-    """Write the tables with their numbers of rows, their descriptions and their columns."""
-    width = max(map(len, TABLES))
+def _tables_of(sources: list[Source]) -> Iterator[Table]:
     for name, entry in TABLES.items():
         rows = sum(len(table) if hasattr(table := given(name, source), "__len__") else 0 for source in sources)
-        known = "" if name == "calls" else f"{rows:,}"
-        lead = f"{name:<{width}}  {known:>9}  "
-        for line in wrapped(entry.description, paper.width - len(lead)):
-            paper.line((lead[:width], "strong"), lead[width:], line)
-            lead = " " * len(lead)
-        for line in wrapped(", ".join(map(in_sql, described(name))), paper.width - len(lead)):
-            paper.line(lead, (line, "quiet"))
+        yield name, f"{'' if name == 'calls' else f'{rows:,}':>9}", entry.description, described(name)
+
+
+def write_tables(paper: Paper, tables: Iterable[Table]) -> None:
+    """Write the name of each table, its number of rows, its description and its columns."""
+    found = list(tables)
+    width = max(len(name) for name, *_ in found)
+    for name, rows, description, columns in found:
+        lead = f"{name:<{width}}  {rows}  "
+        for words, style in ((description, ""), (", ".join(map(in_sql, columns)), "quiet")):
+            for line in wrapped(words, paper.width - len(lead)) if words else ():
+                paper.line((lead[:width], "strong"), lead[width:], (line, style))
+                lead = " " * len(lead)

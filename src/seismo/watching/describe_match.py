@@ -178,9 +178,7 @@ def _callee(function: object) -> str:
     if type(owner) is type(sys):
         module = owner.__dict__.get("__name__")
         return name if module == "builtins" or type(module) is not str else f"{module}.{name}"
-    if type(owner) is type:
-        return f"{class_name(owner)}.{name}"
-    return f"{class_name(type(owner))}.{name}"
+    return f"{class_name(owner if type(owner) is type else type(owner))}.{name}"
 
 
 _C_FUNCTIONS = (type(len), type(str.join))

@@ -140,11 +140,10 @@ def _about_file(pattern: str, line: str, rows: list[Row], script: str) -> list[s
         return []
     if number in lines:
         return [f"line {number} of {printable(pattern)} has code, but it never ran while the watch was on"]
-    after = [one for one in lines if one > number]
-    before = [one for one in lines if one < number]
-    near_lines = [str(max(before))] if before else []
-    near_lines += [str(min(after))] if after else []
-    return [f"line {number} of {printable(pattern)} has no code; the nearest that has: {' and '.join(near_lines)}"]
+    before = max((one for one in lines if one < number), default=0)
+    after = min((one for one in lines if one > number), default=0)
+    nearest = " and ".join(str(one) for one in (before, after) if one)
+    return [f"line {number} of {printable(pattern)} has no code; the nearest that has: {nearest}"]
 
 
 def _lines_with_code(file: str) -> set[int]:

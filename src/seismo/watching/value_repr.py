@@ -260,9 +260,7 @@ def _member(value: object, kind: type) -> str:
 
 def _integer(value: int) -> str:
     bits = int.bit_length(value)
-    if bits <= 256:
-        return int.__repr__(value)
-    return f"<int of {bits:,} bits>"
+    return int.__repr__(value) if bits <= 256 else f"<int of {bits:,} bits>"
 
 
 def _text(value: str, limit: int) -> str:

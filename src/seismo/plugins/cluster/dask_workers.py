@@ -21,7 +21,6 @@ except ImportError:  # without Dask there is no client, either
 
 if TYPE_CHECKING:
     import os
-    from types import TracebackType
 
     from distributed import Client, Worker
 
@@ -112,17 +111,14 @@ class dask:  # noqa: N801  used like a function, as seismo.span is
             found = self._client.run(_records, self.run.parts, on_error="return")
             failed = [worker for worker, records in found.items() if records is not True]
             if len(failed) == len(found):
-                self._end()
+                self.__exit__()
                 what = f"no worker can record: {type(error).__name__}: {error}"
                 raise UsageError(what, hint="seismo, of the same version, must be installed on all workers") from error
             which = f"{len(failed)} of {len(found)} workers cannot record ({', '.join(failed[:3])}): {error}"
             warnings.warn(f"seismo: {which}; their tasks will not be in the dataset", RuntimeWarning, stacklevel=2)
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
-        self._end()
-
-    def _end(self) -> None:
+    def __exit__(self, *_: object) -> None:
         from seismo.plugins.cluster.run import files_of
 
         try:

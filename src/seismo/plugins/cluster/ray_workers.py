@@ -7,14 +7,11 @@ actors. Ray kills its workers, so a task's calls are in the file before its resu
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from seismo.errors import UsageError
 from seismo.plugins.cluster.task_recording import TaskRecording
 from seismo.process import engine
-
-if TYPE_CHECKING:
-    from types import TracebackType
 
 HOOK, VARIABLE = "worker_process_setup_hook", "SEISMO_RAY"
 
@@ -86,5 +83,5 @@ class ray:  # noqa: N801  used like a function, as seismo.span is
         }
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+    def __exit__(self, *_: object) -> None:
         self.run.collect()

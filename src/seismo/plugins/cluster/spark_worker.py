@@ -26,7 +26,6 @@ from seismo.process import engine
 
 if TYPE_CHECKING:
     import os
-    from types import TracebackType
 
     from pyspark.sql import SparkSession
 
@@ -176,7 +175,7 @@ class spark:  # noqa: N801  used like a function, as seismo.span is
         self._context.setLocalProperty(PROPERTY, settings)
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+    def __exit__(self, *_: object) -> None:
         try:
             self._context.setLocalProperty(PROPERTY, None)
             if self._local and self._before is None:

@@ -13,6 +13,7 @@ from functools import wraps
 from itertools import count
 from types import CodeType, FunctionType
 
+from seismo import _core
 from seismo.errors import RecordingError
 from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.process import engine, fork_handlers
@@ -24,10 +25,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping
     from typing import Any
-
-    from seismo import _core
-else:
-    from seismo import _core
 
 ROTATE = 200_000  # paths after which a worker that is idle goes on in another file; far below the most of a recording
 LONGEST = 4000  # characters of a label's value

@@ -108,7 +108,6 @@ class Contexts:
     """A plugin that sets the context of each phase of a test."""
 
     def __init__(self, process: children.Process) -> None:
-        self._switch = coverage.context
         _, self._settings, _ = process.runs[0]
 
     pytest_runtest_setup, pytest_runtest_call, pytest_runtest_teardown = map(_entering, ("setup", "run", "teardown"))
@@ -121,4 +120,4 @@ class Contexts:
     def enter(self, name: str) -> None:
         """Enter the context of this name."""
         self._settings["context"] = name  # processes that the test starts get this context
-        self._switch(name)
+        coverage.context(name)

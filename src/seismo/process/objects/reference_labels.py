@@ -256,9 +256,13 @@ def _in_descriptors(holder: object, base: type, names: tuple[str, ...]) -> Itera
             yield descriptor.__get__(holder), f".{name}", f".{name}"
 
 
+def _cells(function: object) -> Iterator[tuple[str, object]]:
+    """Return the cells of a function's closure with their names."""
+    return zip(_function_code(function).co_freevars, _function_closure(function) or (), strict=False)
+
+
 def _in_closure(function: object) -> Iterator[tuple[object, str, str]]:
-    closure = _function_closure(function)
-    for name, cell in zip(_function_code(function).co_freevars, closure or (), strict=False):
+    for name, cell in _cells(function):
         yield from ((value, name, name) for value, _, _ in _in_cell(cell))
 
 
@@ -293,12 +297,8 @@ _PLACES: dict[type, Any] = {FunctionType: _in_closure, CellType: _in_cell, Frame
 
 def closure_name(function: object, cell: object) -> str:
     """Return the variable by which a function holds a cell, or "" if it does not."""
-    if type(function) is FunctionType:
-        closure = _function_closure(function)
-        for name, part in zip(_function_code(function).co_freevars, closure or (), strict=False):
-            if part is cell:
-                return str(name)
-    return ""
+    cells = _cells(function) if type(function) is FunctionType else ()
+    return next((name for name, part in cells if part is cell), "")
 
 
 def is_own_dict(owner: object, namespace: object) -> bool:
