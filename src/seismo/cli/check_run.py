@@ -130,10 +130,7 @@ class CheckRun:
         return outcome
 
     def _check_versions(self, old: Measurement, new: Measurement | None, path: str) -> list[str]:
-        """Raise CheckError for a baseline of incompatible versions; return remarks about the others.
-
-        `new` is None before anything has run.
-        """
+        """Raise CheckError for incompatible versions, also before anything ran (`new` is None). Return remarks."""
         here = stamp_of_here(old.stamp.program, old.stamp.dependencies, self.new.lines)
         return of_other_versions(old.stamp, new.stamp if new is not None else here, path, "tolerate" in self.given)
 

@@ -157,10 +157,7 @@ def _seccomp() -> str:
 
 
 def _hooks(taken: dict[str, bool]) -> dict[str, Any]:
-    """Return the holders of the profile, trace and reference slots and of the tool ids; "" for a free slot.
-
-    `taken` is the result of _core.slots_taken().
-    """
+    """Return the holders of the slots and tool ids; "" for a free one. `taken`: of _core.slots_taken()."""
     hooks: dict[str, Any] = {}
     for slot, shown in (("profile", sys.getprofile()), ("trace", sys.gettrace())):
         hooks[slot] = _callable(shown) or (_SOME_C if taken.get(slot) else "")
@@ -178,10 +175,7 @@ def _hooks(taken: dict[str, bool]) -> dict[str, Any]:
 
 
 def _coverage(status: dict[str, Any], tool_ids: dict[str, dict[str, str]]) -> str:
-    """Return the hook that `seismo cover` uses or would use.
-
-    Its tool id is separate from those of profiles and hooks.
-    """
+    """Return the hook that `seismo cover` uses or would use, with a tool id of its own."""
     if status.get("running"):
         place = f" with tool id {status['tool_id']}" if int(status.get("tool_id", -1)) >= 0 else ""
         return f"is recording, from {status['source']}{place}"

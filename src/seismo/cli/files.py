@@ -26,10 +26,7 @@ def add_file(parser: ArgumentParser, name: str = "file", default: str = "the new
 
 
 def or_newest(path: str | None) -> str:
-    """Return the path, or report and return the newest recording of the current folder.
-
-    Raise UsageError if there is none.
-    """
+    """Return the path, or report and return the newest recording of this folder. Raise UsageError if there is none."""
     if path is not None:
         return path
     found = newest(os.curdir)
@@ -124,10 +121,7 @@ def open_running(path: str) -> Recording:
 
 
 def _start_of(path: str) -> bytes:
-    """Return the first bytes of the file.
-
-    If it cannot be read, raise RecordingError with a hint at other recordings.
-    """
+    """Return the file's first bytes. Raise RecordingError, with a hint at other recordings, if it cannot be read."""
     try:
         with open(path, "rb") as file:
             return file.read(512)

@@ -51,10 +51,7 @@ _LONG = ("report", "info", "query", "export", "merge", "diff")  # verbs that may
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run one command and return its exit status.
-
-    `argv` are the words after `seismo`, by default those of the process.
-    """
+    """Run one command and return its exit status. argv: the words after `seismo`, by default the process's."""
     words = sys.argv[1:] if argv is None else argv
     verb = words[0] if words else "--help"
     if verb in VERBS:

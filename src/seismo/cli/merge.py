@@ -76,10 +76,7 @@ def run(args: Namespace) -> int:
 
 
 def _mapped(openers: list[_Opener], args: Namespace) -> list[_Opener]:
-    """Return openers that map the paths of the recordings' sources to this machine.
-
-    Each opener reads its recording when it is called, so that only one is in memory.
-    """
+    """Return openers that map the sources' paths to this machine. One recording at a time is in memory."""
     metas = [opener().meta for opener in openers]
     settings = for_recordings(metas, rcfile=rcfile_of(args.rcfile, args.no_config))
     if settings.paths or settings.relative_files:

@@ -39,10 +39,7 @@ def page(args: Namespace, write: Callable[[str], int | None], at: Callable[[str]
 
 
 def opened(address: str) -> bool:
-    """Open an address in the user's browser.
-
-    Return False if there is no browser, or no display: a text browser would use the terminal.
-    """
+    """Open an address in the browser. Return False without a display: a text browser would use the terminal."""
     import webbrowser
 
     display = not sys.platform.startswith("linux") or os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")

@@ -168,10 +168,7 @@ class RecordedRun:
             os.close(nowhere)
 
     def _end(self, output: Output) -> int:
-        """Finish after the recorder stopped: write the file, merge the children's parts, show the summary.
-
-        Return the summary's result, or 130 if the user interrupts it.
-        """
+        """Write the file, merge the children's parts, show the summary. Return its result, or 130 if interrupted."""
         from seismo import _core
         from seismo.process.output_file import say
 

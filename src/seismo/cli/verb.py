@@ -94,10 +94,7 @@ class Verb:
         raise UsageError(f"{what} missing", hint=self._usage)
 
     def _take(self, given: Given, word: str, rest: list[str]) -> Program | None:
-        """Consume a word: an option, the word before the program, or the program, which gets the rest.
-
-        Return the program.
-        """
+        """Consume a word: an option, the word before the program, or the program with the rest. Return the program."""
         from seismo.process.run_program import Program
 
         if word[:2] in ("-m", "-c") and word[2:3] != "-":  # python accepts -mMODULE, too

@@ -88,10 +88,7 @@ class _Run(Listener):
     """One run of a program under a watch. process.children calls finish() if the program ends early."""
 
     def __init__(self, given: Given, program: Program) -> None:
-        """Check everything that can be checked before the program runs, and load all modules.
-
-        Raise SeismoError on failure.
-        """
+        """Check all that can be checked before the program runs, and load all modules. Raise SeismoError on failure."""
         from seismo.sessions.watch import Watch
         from seismo.watching import end_summary, source_lines
         from seismo.watching.actions import chosen
@@ -191,10 +188,7 @@ class _Run(Listener):
 
 
 def _actions(given: Given, call: _Late | None, output: bool) -> list[Action]:
-    """Return the actions for a match.
-
-    With an output file or --pdb, matches are printed in addition to other actions.
-    """
+    """Return the actions for a match: besides others, matches are printed with an output file or --pdb."""
     found: list[Action] = [name for name in ("count", "histogram", "pdb") if name in given]
     if call is not None:
         found.append(call)
@@ -229,10 +223,7 @@ class _Late:
 
 
 def _private(fd: int) -> TextIO | None:
-    """Return a private stream on the descriptor's file, which the program may close or replace.
-
-    Return None if none is open.
-    """
+    """Return a stream on the descriptor's file, which the program may close or replace, or None if none is open."""
     from seismo.process.output_file import out_of_the_way
 
     try:

@@ -151,10 +151,7 @@ def only_expression(only: Iterable[str], where: str | Expression | None = None) 
 
 
 def spanned(span: object) -> Expression:
-    """Return the checked expression of a `span`: about called functions. A bare name stands for call("NAME").
-
-    Raises UsageError.
-    """
+    """Return the checked expression of a `span`, in which a bare name stands for call("NAME"). Raises UsageError."""
     from seismo.expression import KINDS
 
     if isinstance(span, str) and span not in KINDS and all(part.isidentifier() for part in span.split(".")):
@@ -322,10 +319,7 @@ class Recorder:
         return bool(self._core("move", fd))
 
     def write_error(self) -> int:
-        """Return the errno of a failed write, or 0 if none failed or the file of a trace is complete by now.
-
-        Such a file is never replaced by a snapshot, which has no journal.
-        """
+        """Return the errno of a failed write, or 0. A complete trace has none: a snapshot would have no journal."""
         status = self._core("status")
         return 0 if status.get("journal_kept") else int(status.get("write_error") or 0)
 

@@ -220,10 +220,7 @@ def _list(process: Listener, env: Iterable[bytes]) -> Iterable[bytes]:
 
 
 def pack(recorders: dict[str, dict[str, object]], folder: str, heir: int) -> str:
-    """Return the value of SEISMO_CHILDREN: a line of JSON, then the folder of the parts.
-
-    recorders: the settings of each, by its name. heir: the pid that merges the parts after an exec, or 0.
-    """
+    """Return the value of SEISMO_CHILDREN: settings by recorder, the pid that merges after an exec or 0, the folder."""
     return f"{engine.json_text({'recorders': recorders, 'heir': heir})}\n{folder}"
 
 

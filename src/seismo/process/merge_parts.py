@@ -26,7 +26,7 @@ _MOVES = 5  # attempts to copy a file while another thread may write to it
 
 
 class TakenParts:
-    """What was merged before an exec, kept in case the exec fails and the recording continues.
+    """The merged parts before an exec, kept in case the exec fails and the recording continues.
 
     losses: those of the marks, which are removed. fd: a file without a name with all parts, which vanishes if the exec
     succeeds, or -1. merged: device and inode of the merged file that took the recording's name.

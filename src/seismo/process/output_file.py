@@ -90,10 +90,7 @@ class Output:
             tried(os.unlink, self.path, otherwise=None)
 
     def put(self, content: bytes, last: bool) -> None:
-        """Replace the file's content in one step, for data that is rewritten as a whole. Raises OSError.
-
-        A pipe receives only the last content.
-        """
+        """Replace the file's content in one step; a pipe receives only the last content. Raises OSError."""
         if not self.plain:
             if last:
                 replace(self.path, content)
@@ -152,10 +149,7 @@ def path_of(option: str, path: str) -> str:
 
 
 def open_text(path: str, option: str, is_ours: Callable[[bytes], bool] | None) -> int:
-    """Open a text file, empty and lock it, and return its descriptor, which has a high number.
-
-    is_ours: returns True for a beginning that may be overwritten, or None for any. Raises OSError, RecordingError.
-    """
+    """Open a text file as _open() does, and return its descriptor, moved out of the way. Raises as that does."""
     return out_of_the_way(_open(os.path.join(_folder(), path), False, option, is_ours, 0o666)[0])
 
 
@@ -209,10 +203,7 @@ def _open(
 
 
 def lock(fd: int, path: str, option: str = "-o") -> None:
-    """Lock the file until this process ends, however it ends. Raises RecordingError if another process holds it.
-
-    A file system without locks is not an error.
-    """
+    """Lock the file, where that is possible, until this process ends. Raises RecordingError if another one has."""
     import fcntl
 
     try:
@@ -246,10 +237,7 @@ def first_free(paths: Iterable[str]) -> Output:
 
 
 def replace(path: str, content: bytes | int) -> None:
-    """Replace the content of the file at path in one step, so that it is never half written. Raises OSError.
-
-    content: bytes, or the descriptor of a file that has them.
-    """
+    """Replace the file's content in one step by bytes, or by those of a descriptor's file. Raises OSError."""
     status = tried(os.stat, path, otherwise=None)
     if status is None or stat.S_ISREG(status.st_mode):
         os.close(put(path, content))

@@ -113,10 +113,7 @@ class Cover(RecordingSession):
 
     @shows
     def html(self, folder: str | os.PathLike[str]) -> str:
-        """Write HTML pages to the folder and return the path of the first.
-
-        Raise FormatError if they cannot be written.
-        """
+        """Write HTML pages to the folder and return the path of the first. Raise FormatError if that fails."""
         from seismo.report.kind import page_at
 
         kind = self._kind()

@@ -160,10 +160,7 @@ class Objects(Reported, RecordingSession):
     # ---- survivors ----
 
     def mark(self, name: str) -> int:
-        """Give this moment a name for since(), and store it in the recording.
-
-        Return the births in the session so far.
-        """
+        """Name this moment for since(), and store it in the recording. Return the births in the session so far."""
         _core.objects_quiet(True)
         try:
             if not self._inside:

@@ -69,10 +69,7 @@ def start(*, output: str | os.PathLike[str] | None = None, **options: Unpack[Cal
 
 
 def stop() -> Recording:
-    """End the last session that this thread started, or else any thread, and return its recording.
-
-    Raise UsageError if nothing was started.
-    """
+    """End the last session that this thread started, or else any. Return its recording. Raise UsageError if none."""
     if not _started:
         raise UsageError("nothing to stop: no seismo.start() is open")
     mine = [index for index, (thread, _) in enumerate(_started) if thread == get_ident()]

@@ -53,10 +53,7 @@ class RecordingSession(SessionResults, Session):
         self._apart = False
 
     def apart(self) -> Self:
-        """Leave out threads that run already when the session begins, except the thread that begins it.
-
-        Return the session.
-        """
+        """Leave out threads that run before the session begins, except the one that begins it. Return the session."""
         self._apart = True
         return self
 

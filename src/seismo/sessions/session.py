@@ -22,10 +22,7 @@ if TYPE_CHECKING:
 
 
 class Session:
-    """A reusable context manager and decorator.
-
-    `name` is the function of `seismo` that creates such sessions.
-    """
+    """A reusable context manager and decorator. `name` is the function of `seismo` that creates such sessions."""
 
     name = ""
 
@@ -57,10 +54,7 @@ class Session:
                     _active.pop(id(self), None)
 
     def __call__(self, function: Callable[P, R]) -> Callable[P, R]:
-        """Return a wrapper that runs the function inside the session.
-
-        The wrapper has the session as an attribute, such as `profile`.
-        """
+        """Return a wrapper that runs the function inside the session, which is its attribute, such as `profile`."""
         wrapper: Callable[P, R] = engine.quietly(decorated, self, function)
         return wrapper
 

@@ -277,10 +277,7 @@ class Failed(Exception):  # noqa: N818  IPython shows it under the name of the c
 
     @classmethod
     def of(cls, error: BaseException, lines: list[str]) -> Failed:
-        """Return an instance with the error's name and message, which a notebook stores.
-
-        The second argument is the text shown.
-        """
+        """Return an instance with the error's name and message, which a notebook stores, and the lines to show."""
         make: Callable[..., Failed] = type(type(error).__name__, (cls,), {"lines": lines})
         return make(str(error))
 

@@ -70,10 +70,7 @@ def budgets(mark: pytest.Mark) -> list[Limit]:
 
 
 def _is_of(limit: Limit, module: str, qualname: str) -> bool:
-    """Return True if the limit's pattern matches the function, with or without its class.
-
-    For example, `*:execute` matches sqlite3:Cursor.execute.
-    """
+    """Return True if the pattern matches the function, with or without its class: *:execute, sqlite3:Cursor.execute."""
     return limit.matches(f"{module}:{qualname}") or limit.matches(f"{module}:{qualname.rpartition('.')[2]}")
 
 
@@ -220,10 +217,7 @@ def _of_this_run(item: pytest.Item, limits: list[Limit]) -> list[Limit]:
 
 
 def _fail(lines: list[str]) -> None:
-    """Fail with these lines.
-
-    This frame must not be hidden from tracebacks, or pytest would complain about a missing one.
-    """
+    """Fail with these lines. This frame is not hidden, because pytest needs one in the traceback."""
     pytest.fail("\n".join(lines), pytrace=False)
 
 

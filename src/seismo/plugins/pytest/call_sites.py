@@ -21,10 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Made:
-    """A number of calls, exceptions or objects that come from one line.
-
-    `by` is the caller, or "" if `what` includes it.
-    """
+    """Calls, exceptions or objects that come from one line. `by` is the caller, or "" if `what` includes it."""
 
     count: int
     what: str

@@ -301,10 +301,7 @@ class Main(Again):
     def _compare(
         self, old: SuiteSide | Measurement, new: SuiteSide, outcome: Outcome, common: set[str], sums: bool
     ) -> None:
-        """Compare, with one more run of each side for findings beyond a limit.
-
-        `sums` is True if both sides have all tests.
-        """
+        """Compare, and run each side again for findings beyond a limit. `sums`: both sides have all tests."""
         is_file = not isinstance(old, SuiteSide)
 
         def again(side: SuiteSide, kind: str) -> None:

@@ -37,10 +37,7 @@ class Blocks:
 
 
 class Block:
-    """A block whose calls and lines are counted.
-
-    This is a class and not a generator, because calls of contextlib would be counted.
-    """
+    """A block whose calls and lines are counted. As a generator it would add calls of contextlib."""
 
     def __init__(self, into: dict[str, int]) -> None:
         from seismo.sessions.profile import profile

@@ -31,10 +31,7 @@ SETTINGS = "_hypothesis_internal_use_settings"
 
 
 def wanted(folder: str) -> dict[str, Any]:
-    """Return the settings in a run's folder.
-
-    `only` has the tests (default: all), `seed` the order (default: unchanged); `births` selects what is counted.
-    """
+    """Return a run's settings: `only` these tests, the `seed` of their order, and whether `births` are counted."""
     path = Path(folder, ORDER)
     found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     return found
@@ -78,10 +75,7 @@ def settle(items: Iterable[pytest.Item]) -> None:
 
 
 def shuffled(items: list[pytest.Item], seed: int) -> list[pytest.Item]:
-    """Return the tests in another order, with those of a module or class still together.
-
-    Seed 0 reverses the order, so that each of two tests runs first once.
-    """
+    """Return the tests of each module and class in another order; seed 0 reverses it, so that each is first once."""
     chance = random.Random(seed)
 
     def order(found: list[pytest.Item], depth: int) -> list[pytest.Item]:
@@ -105,10 +99,7 @@ def shuffled(items: list[pytest.Item], seed: int) -> list[pytest.Item]:
 
 @dataclass
 class SuiteSide:
-    """All runs of the current tests, or of the tests at another revision.
-
-    `plugins` has the names of pytest's plugins in the user's run.
-    """
+    """All runs of the tests, now or at another revision. `plugins`: the names of pytest's plugins in the user's run."""
 
     side: Side
     scratch: str

@@ -22,10 +22,7 @@ if TYPE_CHECKING:
 
 
 def add_results(config: pytest.Config, outcome: Outcome, over: Mapping[str, str]) -> None:
-    """Add the results to the XML report, if --junitxml was given.
-
-    `over` has tests that exceeded their budgets of objects, with messages.
-    """
+    """Add the results to the report of --junitxml, if there is one. `over`: messages of tests beyond their budgets."""
     try:
         from _pytest.junitxml import mangle_test_address, xml_key
     except ImportError:

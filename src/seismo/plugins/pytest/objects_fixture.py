@@ -110,10 +110,7 @@ class ObjectCounts:
 
 
 def started(config: pytest.Config) -> Objects | None:
-    """Return a started session, or None if that is not possible and the ini option lets tests run anyway.
-
-    In all other cases, end the test as skipped or failed.
-    """
+    """Return a started session, or None if the ini option lets tests run without; else skip the test or let it fail."""
     session: Objects = seismo.objects(collect=True)
     try:
         session.__enter__()

@@ -129,10 +129,7 @@ def in_frame(phase: str, function: Callable[..., object], item: pytest.Item, *re
 
 
 def frame_of(item: pytest.Item, phase: str) -> Callable[..., object]:
-    """Return a function whose frame is named after this phase of the test.
-
-    The function calls its first argument with the others.
-    """
+    """Return a function that calls its first argument with the others, in a frame named after the test's phase."""
     name = engine.printable(f"{item.nodeid}|{phase}")
     line = item.location[1] or 0
     code = _CODE.replace(co_name=name, co_qualname=name, co_firstlineno=line + 1)

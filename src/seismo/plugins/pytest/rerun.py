@@ -21,10 +21,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def put_back(item: pytest.Item, again: bool) -> Iterator[None]:
-    """Prepare and reset pytest's fixtures for a run.
-
-    `again` is False for the first run, whose log and warnings are kept.
-    """
+    """Reset pytest's fixtures for a run. `again` is False for the first run, whose log and warnings are kept."""
     from _pytest.logging import LogCaptureHandler
 
     fixtures = getattr(item, "funcargs", {})

@@ -275,10 +275,7 @@ def calls_of(recording: Recording) -> int:
 def _calls_of_tests(
     recordings: Collection[Recording], places: PortablePaths, wanted: Collection[str]
 ) -> dict[str, tuple[int, dict[Function, int]]]:
-    """Return, for each test, the number of calls in its call phase, without those of the import system.
-
-    For tests in `wanted`, also return the calls by function.
-    """
+    """Return the calls of each test's call phase without imports; for those in `wanted`, also the calls by function."""
     found: dict[str, tuple[int, dict[Function, int]]] = {}
     for recording in recordings:
         files, names = recording.functions["file"], recording.functions["qualname"]

@@ -290,10 +290,7 @@ def _own() -> list[tuple[tuple[int, ...], str]]:
 
 
 def is_library(file: str, main: str) -> bool:
-    """Return True for a file of the standard library or an installed package other than the running one.
-
-    main: the file of the program's main module.
-    """
+    """Return True for a file of the standard library or of a package that is installed, and not that of `main`."""
     library = os.path.dirname(os.__file__)
     home = os.path.dirname(main)
     if file == main or (home != library and home and file.startswith(home + os.sep)):
