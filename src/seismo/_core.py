@@ -1,7 +1,4 @@
-"""The module that reads recordings where there is no native core: Python prefers a compiled module of this name.
-
-It has the part of the core that reads, in plain Python; the rest is refused when it is asked for.
-"""
+"""The core where none is compiled, which Python would prefer: its readers in plain Python; the rest is refused."""
 
 from __future__ import annotations
 

@@ -116,10 +116,7 @@ def _tool() -> list[str]:
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """Return the start of a hint with the most similar known word ("did you mean --sort? "), or "" if none is similar.
-
-    Call this only on the way to an error, because the import of difflib is slow.
-    """
+    """Return "did you mean --sort? " with the most similar known word, or "". Importing difflib is slow."""
     from difflib import get_close_matches
 
     word = word[:100].lstrip("-")  # longer words take long to compare and are not typing errors

@@ -23,10 +23,7 @@ __builtins__ = builtins  # type: ignore[assignment]
 
 
 def imports(mode: str) -> str:
-    """Set the interpreter's mode of lazy imports, "normal" or "all", and return the previous one.
-
-    Return "" and do nothing if the mode is "" or this Python has no lazy imports.
-    """
+    """Set the mode of lazy imports, "normal" or "all", and return the previous one, or "" if nothing was done."""
     set_mode = getattr(sys, "set_lazy_imports", None)  # 3.15 and later
     if set_mode is None or not mode:
         return ""

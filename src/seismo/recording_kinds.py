@@ -120,10 +120,7 @@ def entry(name: str) -> Entry:
 
 
 def found(holds: Callable[[str, str], bool]) -> str:
-    """Return the kind of a recording that does not name it, or "" if it is empty.
-
-    holds(table, column) returns True if the recording has data in that column.
-    """
+    """Return the kind of a recording without one, or "", by holds(table, column): True if the column has data."""
     fitting = [name for name, entry in KINDS.items() if any(holds(*column) for column in entry.columns)]
     beside = {other for name in fitting for other in KINDS[name].beside}
     return next((name for name in fitting if name not in beside), "")

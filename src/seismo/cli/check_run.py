@@ -1,7 +1,4 @@
-"""One run of `seismo check`: what is measured, what it is compared with, and how the result is written.
-
-This module is separate from seismo.cli.check, which the processes that count load as well.
-"""
+"""One run of `seismo check`. Processes that count load seismo.cli.check, but not this module."""
 
 from __future__ import annotations
 

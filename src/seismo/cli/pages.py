@@ -12,10 +12,7 @@ if TYPE_CHECKING:
 
 
 def page(args: Namespace, write: Callable[[str], int | None], at: Callable[[str], str] = str) -> int:
-    """Write the page to --html, or to a temporary folder if only --open is given; open it if requested.
-
-    `write` takes a path and returns the exit status. `at` returns the first file of a page at this path.
-    """
+    """Write and open the page as the options ask. `write` takes a path; `at` returns the first file of a page there."""
     path = args.html
     if path:
         from seismo.formats.destination import check_free

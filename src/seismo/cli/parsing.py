@@ -1,7 +1,4 @@
-"""Parsing with argparse, for verbs whose start-up time does not matter, and the help of all verbs.
-
-Usage errors are reported like all other errors, with suggestions.
-"""
+"""Parsing with argparse, for verbs whose start-up time does not matter, and the help of all verbs."""
 
 from __future__ import annotations
 
@@ -122,10 +119,7 @@ def add_time(
     calls: bool = False,
     default: str = "wall",
 ) -> None:
-    """Declare --time: args.time is one of seismo.model.recording.TIMES, or None if it is not given.
-
-    With `calls` it may also be "calls", for outputs that can be ranked by the number of calls.
-    """
+    """Declare --time: args.time is one of seismo.model.recording.TIMES, with `calls` also "calls", or None."""
     text = f"{what} elapsed time, running and waiting (wall), running time (cpu), or waiting time (wait); default: "
     text += f"{default}{'; or of calls their number (calls)' * calls}"
     choices = ("cpu", "wall", "wait", *(["calls"] * calls))

@@ -73,10 +73,7 @@ class Verb:
         return made.go()
 
     def read(self, words: list[str]) -> tuple[Given, Program | None]:
-        """Return the options by key, and the program, or None if help is wanted. Raise UsageError for bad words.
-
-        The word that precedes the program has the key "before".
-        """
+        """Return the options by key, "before" among them, and the program, or None for help. Raise UsageError."""
         given: Given = {}
         rest = list(words)
         while rest:

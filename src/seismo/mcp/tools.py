@@ -68,10 +68,7 @@ def text_answer(text: str, **others: Any) -> dict[str, Any]:
 
 
 def _is_one(name: str) -> bool:
-    """Return True if the file is to be listed: a recording, or a profile by a suffix that other files do not have.
-
-    Other files are read only when they are named.
-    """
+    """Return True for a recording, or a profile by a suffix that no other kind of file has: the others are named."""
     found = formats.by_path(name)
     ends = [] if found is None else [suffix for suffix in found.suffixes if name.endswith(suffix)]
     return name.endswith(".seismo") or bool(set(ends) - ANYTHING)
@@ -240,10 +237,7 @@ class Tools:
     # ---- running programs, if the server was started with --allow-run ----
 
     def record(self, verb: str, program: list[str]) -> dict[str, Any]:
-        """Run a program under seismo in the root.
-
-        program: a script below the root, or -m or -c, followed by its arguments
-        """
+        """Run a program, a script below the root or -m or -c with its arguments, under seismo in the root."""
         if verb not in VERBS:
             raise UsageError("a recording is made by one of " + ", ".join(VERBS), ascii(verb))
         if not program:

@@ -79,10 +79,7 @@ def setting(name: str) -> object:
 
 
 def given(verb: str, options: Mapping[str, object]) -> dict[str, object]:
-    """Return the options of a verb without those that are None, which stands for the default.
-
-    Raises UsageError as `check` does, and TypeError for an option that the verb does not take.
-    """
+    """Return a verb's options that are not None. Raises UsageError as `check` does, TypeError for an unknown one."""
     found: dict[str, object] = {}
     for name, value in options.items():
         if name not in OPTIONS or verb not in OPTIONS[name].verbs:
@@ -248,10 +245,7 @@ users = RecorderUsers(after_fork)
 
 
 class Recorder:
-    """A recorder of the engine, as process.children.Process uses it for a whole process.
-
-    users: its users. at_end: names of settings that the end of the recording uses, and not the engine.
-    """
+    """A recorder of the engine. users: its users. at_end: settings that only the end of the recording uses."""
 
     users = users
     at_end: tuple[str, ...] = ()
@@ -345,10 +339,7 @@ def begin_collecting() -> None:
 
 
 def quietly(function: Callable[[*Ts], T], *args: *Ts) -> T:
-    """Call the function without recording this thread.
-
-    Not for a function that starts the engine: starting measures the cost of events, which a quiet thread does not have.
-    """
+    """Call the function without recording this thread. It must not start the engine, which measures events."""
     return _core.quietly(function, *args)
 
 

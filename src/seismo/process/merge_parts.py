@@ -63,10 +63,7 @@ class TakenParts:
 
 
 def merge_folder(recording: str, folder: str, taken: TakenParts | None = None, goes_on: bool = False) -> list[str]:
-    """Merge the parts in the folder into the recording and remove them. Return messages for the user.
-
-    goes_on: the exec may fail, so keep the parts in `taken`. The losses in `taken` are listed again.
-    """
+    """Merge the parts into the recording and remove them; if the exec may fail (goes_on), keep them in `taken`."""
     from seismo.model import read
 
     taken = taken or TakenParts()

@@ -1,7 +1,4 @@
-"""The users of a recorder: sessions, and the recording of the whole process.
-
-The first user starts the recorder, others join, and the last one stops it.
-"""
+"""The users of a recorder: the first one starts it, others join, and the last one stops it."""
 
 from __future__ import annotations
 
@@ -41,10 +38,7 @@ class RecorderUsers:
         begin: Callable[[], None],
         agree: Callable[[dict[str, object]], None],
     ) -> bool:
-        """Add a user and return True if that started the recorder.
-
-        begin: starts the recorder. agree: raises if the running recorder has other settings.
-        """
+        """Add a user and return True if that began the recorder; agree() raises if a running one differs."""
         with self._lock:
             if self._all:
                 agree(settings)

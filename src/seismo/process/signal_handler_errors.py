@@ -19,10 +19,7 @@ if TYPE_CHECKING:
 
 
 def is_ours(error: BaseException) -> bool:
-    """Return True if the error comes from seismo's own code.
-
-    A handler's traceback contains a call that took the interrupted frame as an argument.
-    """
+    """Return True unless a signal handler raised it, whose call took the interrupted frame as an argument."""
     place = error.__traceback__
     while place is not None and place.tb_next is not None:
         interrupted, place = place.tb_frame, place.tb_next

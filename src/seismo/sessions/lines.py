@@ -1,8 +1,4 @@
-"""Timing of lines from inside: `with seismo.lines(only="app.core.*")`, `@seismo.lines`.
-
-The base class is in seismo.sessions.recording_session. A process has one engine, so calls and lines cannot be recorded
-at the same time.
-"""
+"""Timing of lines from inside: `with seismo.lines(only="app.core.*")`, `@seismo.lines`."""
 
 from __future__ import annotations
 

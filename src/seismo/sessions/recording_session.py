@@ -32,11 +32,7 @@ _STRETCHES = 32
 
 
 class RecordingSession(SessionResults, Session):
-    """A session that has a recording. Repeated uses are added up in one recording.
-
-    `recording` is the current state of a running session, or the sum of all uses, with all threads combined. `output`
-    is the file that is written at each end, or None.
-    """
+    """A session with a recording: its state now, or the sum of all uses. `output`: the file of each end, or None."""
 
     def __init__(self, output: str | os.PathLike[str] | None, settings: dict[str, object]) -> None:
         super().__init__()

@@ -1,8 +1,7 @@
 """The base of all sessions, which are `with` blocks or decorated functions.
 
 Sessions may nest, overlap and span threads. A session begins when the first call or block enters it, and ends when the
-last one leaves it. There are two kinds: `recording_session` has the sessions that make a recording, `watch` the one
-that reports matches.
+last one leaves it.
 """
 
 from __future__ import annotations

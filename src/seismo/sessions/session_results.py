@@ -1,7 +1,4 @@
-"""Presentation of a session's recording: p.print(), p.report(), p.save("x.pstats"), and HTML in a notebook.
-
-None of this work is recorded, even if the session is running.
-"""
+"""Presentation of a session's recording, itself unrecorded: print, report, save, and HTML in a notebook."""
 
 from __future__ import annotations
 
@@ -28,10 +25,7 @@ IN_NOTEBOOK = 20  # the most rows of a table in a notebook
 
 
 def shows(method: Callable[P, T]) -> Callable[P, T]:
-    """Let a method run unrecorded, with the built-in names as they were when seismo was imported.
-
-    The code that shows a recording uses built-in names that the program may have replaced.
-    """
+    """Let a method run unrecorded, with the built-in names as they were when seismo was imported."""
 
     def show(*args: P.args, **kwargs: P.kwargs) -> T:
         with Restored():

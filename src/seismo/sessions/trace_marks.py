@@ -47,10 +47,7 @@ _next = _numbers(1).__next__
 
 
 def mark(name: str, /, **values: object) -> None:
-    """Add an event to the timeline, here and now.
-
-    `values` describe it: str, numbers, bool and None are kept; of other objects only the type is recorded.
-    """
+    """Add an event here and now. `values` that are str, numbers, bool or None are kept, of others only the type."""
     if journaling():
         _note(_MARK, 0, name, values)
 
@@ -105,10 +102,7 @@ class span:  # noqa: N801  used like a function: with seismo.span("load"): ...
             _note(_ENDS, number, self._name, {"error": kind.__name__} if kind is not None else {})
 
     def __call__(self, function: Callable[P, R]) -> Callable[P, R]:
-        """Return a wrapper that runs the function in a new span. A coroutine's span lasts until its end.
-
-        Raise UsageError for a generator function, which does not work all the time between its start and end.
-        """
+        """Return a wrapper that runs a function or coroutine in a new span. Raise UsageError for a generator."""
         from functools import wraps
 
         name, values = self._name, self._values

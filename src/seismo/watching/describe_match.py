@@ -1,7 +1,4 @@
-"""Conversion of events to matches: place, arguments, values, changed variables and the stack.
-
-A Describer runs inside the program, with tracing suppressed. A Describer keeps the program's objects only as text.
-"""
+"""Conversion of events to matches, inside the program and untraced; its objects are kept as text only."""
 
 from __future__ import annotations
 

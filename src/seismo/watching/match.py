@@ -24,45 +24,24 @@ _FIELDS = (  # in the order in which JSON has them
 
 
 class Match:
-    """A match of the expression, or the end or a line of a call that matched before.
+    """A match of the expression, or the end or a line of a call that matched before. docs/watch.md has the fields.
 
     moment: "event" (matched as it happened), "whole" (a call that matched at its end), "end" or "line" (of a call whose
-    start matched)
-    kind: the kind that matched, one of seismo.expression.KINDS
-    how: the kind of the current event, one of the same
-    function: MODULE.QUALNAME, or QUALNAME in the main program
-    module, qualname, file, line: of the function or place
-    callee: the C function of a C function's event
-    time: seconds since the watch began
-    duration, own: ns, or None
-    calls: number of calls of the function so far
-    call: the call's number, or 0
-    nesting: number of matched calls around it
-    depth: number of Python frames on the stack
-    thread, task: names
-    exception: its text
-    source: text of the line
-
-    The following are set only if they were requested:
-
-    args: {name: text}
-    value: the value that was returned or yielded
-    variables: [(name, text or None if deleted, earlier text or None)]
-    stack: [(file, line, function, source)], innermost first
-
-    The following are set only during an action: frame, and arg (the value, the exception, or the C function).
+    start matched). kind: what matched, and how: the current event, both of seismo.expression.KINDS.
     """
 
     moment = kind = how = function = module = qualname = file = callee = thread = task = source = ""
-    line = calls = call = nesting = depth = 0
-    time = 0.0
-    duration: int | None = None
+    line = calls = call = nesting = depth = 0  # call: its number among the calls, or 0; nesting: of matched calls
+    time = 0.0  # seconds since the watch began
+    duration: int | None = None  # in ns, as `own`
     own: int | None = None
+    exception: str | None = None
+    # Only if they were requested.
     args: dict[str, str] | None = None
     value: str | None = None
-    exception: str | None = None
-    variables: list[tuple[str, str | None, str | None]] | None = None
-    stack: list[tuple[str, int, str, str]] | None = None
+    variables: list[tuple[str, str | None, str | None]] | None = None  # a None: deleted now, or unknown before
+    stack: list[tuple[str, int, str, str]] | None = None  # file, line, function, source; innermost first
+    # Only during an action; arg: the value, the exception, or the C function.
     frame: FrameType | None = None
     arg: object = None
 

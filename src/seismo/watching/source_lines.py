@@ -1,7 +1,4 @@
-"""Lines of the program's source files.
-
-linecache is not used, because it would be imported into the program, or might be the program's own module.
-"""
+"""Lines of the program's source files. A linecache could be the program's own module, or new to it."""
 
 from __future__ import annotations
 

@@ -37,10 +37,7 @@ _open: dict[int, tuple[File, ActiveWatch]] = {}  # the files to update, each wit
 
 
 class File:
-    """The file of a watch's `record`, checked when the watch is made and updated while it is on.
-
-    The file is complete after each update. Until the watch ends, it records that its end is missing.
-    """
+    """The file of a watch's `record`, complete after each update, and without an end until the watch has one."""
 
     def __init__(self, path: str, option: str) -> None:
         """Check that the file can be written, or raise RecordingError. path is absolute."""

@@ -185,10 +185,7 @@ def _function(shell: Any, text: str) -> CodeType:
 
 
 class Cell:
-    """Statements that are compiled as in IPython. `file` is their co_filename, `value` the result.
-
-    `error` is the exception that they raised, or None.
-    """
+    """Statements compiled as in IPython. file: their co_filename. value: their result. error: what they raised."""
 
     def __init__(self, shell: Any, text: str) -> None:
         self.shell = shell

@@ -182,10 +182,7 @@ def _is_scope(node: ast.AST, own: str, first: int) -> bool:
 
 
 def _named(scope: ast.AST, name: str) -> dict[int, bool]:
-    """Return the lines of calls of this name or, without any, of its other uses, such as a property.
-
-    A loop's iterable is evaluated once, however often the line is executed; such lines have the value False.
-    """
+    """Return the lines that call this name, or else use it. A loop's iterable runs once: False for lines of one."""
     once = {
         id(inner)
         for node in ast.walk(scope)

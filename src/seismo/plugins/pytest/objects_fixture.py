@@ -90,10 +90,7 @@ class ObjectCounts:
         return self._last().alive
 
     def assert_objects(self, *, max_born: int | None = None, max_alive: int | None = None, of: Any = None) -> None:
-        """Raise AssertionError, with types and lines, if the last block created or left more objects than allowed.
-
-        `of` restricts counting to a type, a name or several of them. Raise UsageError if there was no block.
-        """
+        """Raise AssertionError if the last block exceeded a limit; UsageError without a block. of: types to count."""
         __tracebackhide__ = True
         # Here objects cannot be recorded, and the ini option lets tests run anyway.
         if self._blocks and self._session is None:

@@ -96,10 +96,7 @@ class Frames:
     """The frames around each phase of each test."""
 
     def __init__(self, config: pytest.Config, run: Callable[..., object] | None = None) -> None:
-        """Replace the functions of the plugin that runs tests, in this pytest only.
-
-        run: called as `in_frame`, which it must call; by default `in_frame` itself.
-        """
+        """Replace the functions of pytest's plugin that runs tests. run: called as `in_frame`, which it must call."""
         self._real: list[tuple[Any, Callable[..., object]]] = []
         for phase in PHASES:
             for implementation in getattr(config.hook, f"pytest_runtest_{phase}").get_hookimpls():

@@ -52,10 +52,7 @@ class Test:
 
 @dataclass
 class Shared:
-    """The elapsed time of one function in all tests, in ns. `total_ns` includes its callees.
-
-    `own` has the own times that count for it, by function: its own, and those of library functions below a library's.
-    """
+    """The elapsed ns of a function in all tests. own: by function, with library functions below a library's."""
 
     function: int
     own: dict[int, float] = field(default_factory=dict)

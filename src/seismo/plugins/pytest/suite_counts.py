@@ -58,10 +58,7 @@ def _folders(modules: Collection[str]) -> list[str]:
 
 
 class _Counter:
-    """The base of the counters of calls and of births: the folder, the numbers of tests and blocks, and the end.
-
-    `notes` has what the recordings do not have.
-    """
+    """The base of the counters of calls and of births. `notes` has what the recordings do not have."""
 
     block_of_kind: type[Block | BirthsBlock]
 

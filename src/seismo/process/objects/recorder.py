@@ -38,10 +38,7 @@ def check_possible() -> None:
 
 
 class ObjectRecorder(engine.Recorder):
-    """The recorder of objects, which searches the holders of live objects at the end.
-
-    Two settings are its own: holders (how many sites to search) and leaks (search those of spans).
-    """
+    """The recorder of objects. At the end it searches the holders of so many sites, with `leaks` of spans."""
 
     name = recording_kinds.OBJECTS
     at_end = ("holders", "leaks")

@@ -68,10 +68,7 @@ class SurvivorRow:
 
 
 class Survivors:
-    """Rows of live objects, most first. `len()` is the number of rows, `str()` a table.
-
-    approximate: the counts are estimates, as only a share of the living objects is followed (--max-live).
-    """
+    """Rows of live objects, most first. approximate: of estimates, as only a share is followed (--max-live)."""
 
     def __init__(self, rows: list[SurvivorRow], approximate: bool, ask: Callable[[int], list[Tree]]) -> None:
         self.rows = rows
