@@ -89,7 +89,7 @@ def launched(lab, place, *words):
 
 
 @pytest.mark.parametrize(
-    "place", ["output_file Output", "exit_and_exec subscribe", "engine start", "run_program _load_script"]
+    "place", ["output_file Output", "exit_and_exec subscribe", "engine start_core", "run_program _load_script"]
 )
 def test_while_seismo_starts(lab, place):
     """The process dies of it before the program begins; it is not lost, and no frame of seismo is shown."""
