@@ -19,7 +19,10 @@ from pathlib import Path
 SUPPORTS_OBJECTS = sys.version_info >= (3, 13, 3)
 # What is measured over an empty program, and how often.
 STARTS = {
-    "seismo.start and stop in a program": ["-c", "from seismo.process import engine; engine.start({}); engine.stop()"],
+    "seismo.start and stop in a program": [
+        "-c",
+        "import seismo.process.engine as e; r = e.Recorder(); r.begin({}, -1); r.end()",
+    ],
     "seismo profile of an empty program": ["-m", "seismo", "profile", "-q", "--force", "-o", "empty.seismo", "-c", ""],
 }
 TURNS = 40
