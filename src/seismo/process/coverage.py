@@ -19,7 +19,7 @@ import os
 import sys
 
 from seismo import _core, recording_kinds
-from seismo.coverage.pattern_globs import absolute, globs
+from seismo.coverage.file_patterns import absolute, globs
 from seismo.errors import UsageError
 from seismo.options import of
 from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401

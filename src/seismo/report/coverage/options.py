@@ -60,7 +60,7 @@ def say_settings(settings: Settings) -> None:
 
 def settings_of(options: Options, recording: Recording) -> Settings:
     """Return the recording's settings, overridden by the options. Raises UsageError."""
-    from seismo.coverage.pattern_globs import absolute
+    from seismo.coverage.file_patterns import absolute
     from seismo.coverage.recorded_settings import for_recording
     from seismo.coverage.settings import rcfile_of
 
