@@ -100,14 +100,19 @@ def facts(recording: Recording, signs: Signs) -> list[tuple[str, str]]:
 
 def objects(recording: Recording, signs: Signs) -> str:
     """Return how many were born, died and are alive, in one sentence."""
-    types = recording.types
-    born, died, by_gc, live = (sum(types[name]) for name in ("born", "died", "died_by_gc", "live"))
-    about = signs.about if any(flags & TYPE_ESTIMATED for flags in types["flags"]) else ""
-    collected = f" (of them {about}{by_gc:,} by the cycle collector)" if by_gc else ""
     most, exact = peak(recording)
+    words = counted(recording, signs, f"{sum(recording.types['born']):,}", "of them ")
+    return words + f", peak {'' if exact else signs.at_least}{most:,}, of {number_of(len(recording.types), 'type')}"
+
+
+def counted(recording: Recording, signs: Signs, born: str, of_them: str = "") -> str:
+    """Return `12 born, 9 died (1 by the cycle collector), 3 live at the end`. born: the first number in words."""
+    types = recording.types
+    died, by_gc, live = (sum(types[name]) for name in ("died", "died_by_gc", "live"))
+    about = signs.about if any(flags & TYPE_ESTIMATED for flags in types["flags"]) else ""
+    collected = f" ({of_them}{about}{by_gc:,} by the cycle collector)" if by_gc else ""
     died_words, live_words = bounded(died, live, recording, signs)
-    words = f"{born:,} born, {died_words} died{collected}, {live_words} live at the end"
-    return words + f", peak {'' if exact else signs.at_least}{most:,}, of {number_of(len(types), 'type')}"
+    return f"{born} born, {died_words} died{collected}, {live_words} live at the end"
 
 
 def bounded(died: int, live: int, recording: Recording, signs: Signs) -> tuple[str, str]:

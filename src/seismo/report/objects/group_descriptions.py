@@ -14,11 +14,12 @@ from seismo.escape import printable
 from seismo.model.objects import leaks as judged
 from seismo.model.objects.groups import ObjectGroup, bucket_range, by_type_and_line
 from seismo.report import words as text
-from seismo.report.objects.libraries import Libraries, place
+from seismo.report.objects.facts import by_type_only
+from seismo.report.objects.libraries import IMPORTS, owners, place
 from seismo.report.sources import Sources
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from seismo.model import Recording
     from seismo.model.objects.leaks import Leak
@@ -49,6 +50,11 @@ class ObjectWords:
         functions = recording.functions
         self._modules, self._names = functions["module"], functions["qualname"]
         self.sources = Sources(recording)
+        self.whole = sum(recording.types["born"])
+        self.calls = sum(one.calls for one in judged.spans(recording))
+        # Signs before the number of dead and of live objects if these are only bounds.
+        types_only = by_type_only(recording)
+        self._died_at, self._live_at = (signs.at_most, signs.at_least) if types_only else ("", "")
 
     @functools.cached_property
     def lines(self) -> list[ObjectGroup]:
@@ -56,9 +62,32 @@ class ObjectWords:
         return by_type_and_line(self.recording)
 
     @functools.cached_property
-    def libraries(self) -> Libraries:
-        """Return the owners of the lines."""
-        return Libraries(self.recording)
+    def _owners(self) -> dict[int, str]:
+        return owners(self.recording)
+
+    def library(self, group: ObjectGroup) -> str:
+        """Return the library whose line made the objects, or "" for the program itself or no line."""
+        return self._owners.get(group.function, "")
+
+    def of_libraries(
+        self,
+        groups: Sequence[ObjectGroup],
+        number: Callable[[ObjectGroup], float],
+        shown: Callable[[float], str] = "{:,.0f}".format,
+    ) -> str:
+        """Return the libraries' sums of a number, the largest first, or "" if there is none. shown: formats a number.
+
+        They are as `34,000 by imports, 1,200 by lines of the standard library`.
+        """
+        sums: dict[str, float] = {}
+        for group in groups:
+            if library := self.library(group):
+                sums[library] = sums.get(library, 0) + number(group)
+        return ", ".join(
+            f"{shown(total)} by {library if library == IMPORTS else f'lines of {library}'}"
+            for library, total in sorted(sums.items(), key=lambda item: -item[1])
+            if total
+        )
 
     @functools.cached_property
     def running_ns(self) -> Sequence[float]:
@@ -115,6 +144,53 @@ class ObjectWords:
         shown = [f"{one_digit(births):,.0f}" if births is not None else "?"]
         shown += [rough_duration(ns, self.signs)] if ns is not None else []
         return self.signs.about + " / ".join(shown)
+
+    # ---- cells of tables ----
+
+    def count(self, number: int, group: ObjectGroup) -> str:
+        """Return a count, marked as an estimate if the group's are."""
+        return f"{self.signs.about if group.approximate and number else ''}{number:,}"
+
+    def some(self, number: int, group: ObjectGroup) -> str:
+        """Return a count, or "" for 0."""
+        return self.count(number, group) if number else ""
+
+    def died(self, group: ObjectGroup) -> str:
+        """Return the number that died."""
+        return f"{self._died_at}{group.died:,}" if self._died_at else self.count(group.died, group)
+
+    def live(self, group: ObjectGroup) -> str:
+        """Return the number alive at the end, or "" if there are surely none."""
+        return f"{self._live_at}{group.live:,}" if self._live_at else self.some(group.live, group)
+
+    def peak(self, group: ObjectGroup) -> str:
+        """Return the peak; of several lines together it is at most the sum of theirs."""
+        sign = self.signs.at_most if group.peak_at_most else self.signs.about if group.approximate else ""
+        return f"{self._live_at or sign}{group.peak:,}"
+
+    def size(self, number: int, at_least: bool) -> str:
+        """Return a number of bytes with its unit aligned; a lower bound if the types keep memory elsewhere."""
+        if not number:
+            return ""
+        shown = text.size(number)
+        return (self.signs.at_least if at_least else "") + (shown + " " if shown.endswith(" B") else shown)
+
+    def live_bytes(self, group: ObjectGroup) -> str:
+        """Return the bytes of the objects alive at the end."""
+        return self.size(group.bytes_live, group.live_at_least or bool(self._live_at))
+
+    def own_ns(self, group: ObjectGroup) -> float:
+        """Return the own time of the function that made them, or 0 without a call tree."""
+        return self.running_ns[group.function] if group.function >= 0 else 0.0
+
+    def own(self, group: ObjectGroup) -> str:
+        """Return the share of that time in the own time of all functions."""
+        return text.percent(self.own_ns(group), self.whole_ns) if group.function >= 0 else ""
+
+    @functools.cached_property
+    def whole_ns(self) -> float:
+        """Return the own running time of all functions."""
+        return sum(self.running_ns)
 
 
 def _share(part: int, whole: int) -> str:

@@ -54,6 +54,5 @@ def check_data(options: Options, recording: Recording) -> None:
     for glob in options.type:
         if not chosen(groups, (glob,)):
             names = [group.type for group in groups[:6]]
-            raise UsageError(
-                f"no type matches {glob!a}", "--type", f"the types with most objects are {', '.join(names)}"
-            )
+            hint = f"the types with most objects are {', '.join(names)}"
+            raise UsageError(f"no type matches {glob!a}", "--type", hint)

@@ -99,13 +99,7 @@ def _lives(types: Sequence[ObjectGroup]) -> list[dict[str, object]]:
     """Return the lifetimes of the types with the most births: deaths by age, in buckets that grow by four."""
     known = [group for group in types if any(group.in_ns) or any(group.in_births)][:_CARDS]
     return [
-        {
-            "type": shown(group.type),
-            "live": max(0, group.live),
-            "ns": group.in_ns,
-            "births": group.in_births,
-        }
-        for group in known
+        {"type": shown(one.type), "live": max(0, one.live), "ns": one.in_ns, "births": one.in_births} for one in known
     ]
 
 
@@ -114,11 +108,8 @@ def _held(descriptions: ObjectWords) -> dict[str, object] | None:
     holders = Holders(descriptions.recording)
     if not holders:
         return None
-    kinds = []
-    for group in sorted(descriptions.lines, key=lambda group: -group.live):
-        held = holders.of(group.rows)
-        if held is not None:
-            kinds.append((group, held))
+    groups = sorted(descriptions.lines, key=lambda group: -group.live)
+    kinds = [(group, held) for group in groups if (held := holders.of(group.rows)) is not None]
     return {
         "asked": sum(held.asked for _, held in kinds),
         "more": max(0, len(kinds) - _HELD),

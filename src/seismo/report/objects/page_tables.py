@@ -18,13 +18,11 @@ from seismo.report.objects.columns import (
     IN_CALLS,
     LEAKS,
     ORDERS,
-    Cells,
     led,
     ranked,
 )
 from seismo.report.objects.group_descriptions import style, verdict_words
 from seismo.report.objects.holders import Holders
-from seismo.report.objects.libraries import others_in_words
 from seismo.report.objects.story import chain_of
 from seismo.report.page.payload import doubles, shown
 from seismo.report.tables import Column
@@ -44,8 +42,8 @@ _FUNCTIONS = 8  # most functions of a call path
 def _of_group(column: Column) -> Column:
     value = column.value
     return column._replace(
-        cell=lambda cells, leak: column.cell(cells, leak.group),
-        value=(lambda cells, leak: value(cells, leak.group)) if value else None,
+        cell=lambda words, leak: column.cell(words, leak.group),
+        value=(lambda words, leak: value(words, leak.group)) if value else None,
     )
 
 
@@ -73,7 +71,6 @@ class Tables:
         self.described: list[dict[str, object]] = []
         self.columns: Sorted = {}
         self._descriptions = descriptions
-        self._cells = Cells(descriptions)
         recording = descriptions.recording
         alive = led(ranked(descriptions.lines, "live"), ORDERS["live"].key)
         self._holders = Holders(recording)
@@ -82,7 +79,7 @@ class Tables:
         elif alive:
             self._groups("alive", "Alive at the end", "what lives on, and who holds it", alive, ALIVE)
         self._groups("types", "Types", "", types, BY_TYPE)
-        others = others_in_words(descriptions.libraries.others(descriptions.lines, lambda group: group.born))
+        others = descriptions.of_libraries(descriptions.lines, ORDERS["born"].key)
         remark = f"those of the program first; {others}" if others else "where objects were made"
         if descriptions.lines:
             self._groups("lines", "Lines", remark, grouped.by_line(recording), BY_LINE)
@@ -102,7 +99,7 @@ class Tables:
         there = {
             one: COLUMNS[one]
             for one in columns
-            if any(COLUMNS[one].cell(self._cells, group).strip() for group in groups[:ROWS])
+            if any(COLUMNS[one].cell(self._descriptions, group).strip() for group in groups[:ROWS])
         }
         self._add(name, title, remark, groups, there, "live" if name == "alive" else "born" if "born" in there else "")
 
@@ -136,8 +133,10 @@ class Tables:
                     for one, column in columns.items()
                 ],
                 "names": [self._name(group, name) for group in groups],
-                "foreign": [int(bool(self._descriptions.libraries.of(group))) for group in groups],
-                "cells": [[column.cell(self._cells, one).strip() for column in columns.values()] for one in kept],
+                "foreign": [int(bool(self._descriptions.library(group))) for group in groups],
+                "cells": [
+                    [column.cell(self._descriptions, one).strip() for column in columns.values()] for one in kept
+                ],
                 "looks": {
                     str(number): [
                         style(leak.verdict) if one == "verdict" else "spark" if one == "over" else "" for one in columns
@@ -150,7 +149,7 @@ class Tables:
             }
         )
         for one, column in columns.items():
-            values = (column.value(self._cells, row) if column.value else ORDERS[one].key(row) for row in kept)
+            values = (column.value(self._descriptions, row) if column.value else ORDERS[one].key(row) for row in kept)
             self.columns[f"{name}.{one}"] = doubles(map(float, values))
 
     def _name(self, group: ObjectGroup, table: str) -> list[str]:

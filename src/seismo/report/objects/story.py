@@ -25,14 +25,12 @@ from seismo.report.objects.columns import (
     MEANINGS,
     NARROW,
     ORDERS,
-    Cells,
     led,
     ranked,
 )
 from seismo.report.objects.facts import by_type_only, peak
-from seismo.report.objects.group_descriptions import HARMLESS, ObjectWords, style, verdict_words
+from seismo.report.objects.group_descriptions import HARMLESS, ObjectWords, each, style, verdict_words
 from seismo.report.objects.holders import Held, Holders
-from seismo.report.objects.libraries import others_in_words
 from seismo.report.options import Options
 from seismo.report.story import (
     Name,
@@ -161,7 +159,6 @@ class Tables:
 
     def __init__(self, words: ObjectWords, options: Options) -> None:
         self._words, self._options = words, options
-        self._cells = Cells(words)
         self._holders = Holders(words.recording)
 
     def all(self) -> Iterator[Section]:
@@ -174,7 +171,7 @@ class Tables:
         elif both:
             yield self._of_lines("alive", both, "live-bytes" if order == "live-bytes" else "live")
         if both:
-            remark = f"short-lived objects; 100 % is {text.number_of(sum(recording.types['born']), 'birth')}"
+            remark = f"short-lived objects; 100 % is {text.number_of(self._words.whole, 'birth')}"
             yield self._of_lines("churn", both, "short", remark)
         yield self._of_types("types", order)
         if both:
@@ -208,7 +205,7 @@ class Tables:
         groups = [group for group in chosen(words.lines, self._options.type) if group.span_born]
         spans = judged.spans(words.recording)
         whole = [sum(getattr(one, name) for one in spans) for name in ("born", "died", "escaping", "alive")]
-        total = [self._cells.each(whole[0], self._cells.calls), *(f"{one:,}" for one in whole)]
+        total = [each(whole[0], self._words.calls, False, self._words.signs), *(f"{one:,}" for one in whole)]
         more: dict[str, Any] = {"remark": self._whose_calls(), "none": "nothing", "total": total}
         born_in_calls = attrgetter("span_born")
         return self._section("born", led(groups, born_in_calls), born_in_calls, **more)
@@ -230,12 +227,12 @@ class Tables:
 
     def _of_lines(self, name: str, groups: Sequence[ObjectGroup], order: str, remark: str = "") -> Section:
         """Return a table of the program's own lines with a remark on the others, or of all lines with --libraries."""
-        options, whose, key = self._options, self._words.libraries, ORDERS[order].key
+        options, words, key = self._options, self._words, ORDERS[order].key
         more = {"remark": remark}
         if not (options.libraries or options.all or options.type):
             counted = text.size if "bytes" in order else "{:,.0f}".format
-            more["besides"] = others_in_words(whose.others(groups, key), counted)
-            groups = whose.own(groups)
+            more["besides"] = words.of_libraries(groups, key, counted)
+            groups = [group for group in groups if not words.library(group)]
         groups = ranked(groups, order)
         if _TABLES[name].leads:
             return self._section(name, led(groups, key), key, **more)
@@ -251,7 +248,7 @@ class Tables:
         largest = max(map(key, shown), default=0)
         if table.leads and not (options.limit or options.all):
             shown = [one for one in shown if key(one) >= FEW * largest]
-        headings, texts = made(table.columns, table.names, self._cells, shown)
+        headings, texts = made(table.columns, table.names, self._words, shown)
         rows: list[Row] = []
         for at, (one, numbers) in enumerate(zip(shown, texts, strict=True)):
             leak = one if name == "leaks" else None
@@ -287,7 +284,7 @@ class Tables:
         if name != "born":
             return data(self._words, group)
         spans = {one: getattr(group, one) for one in ("span_born", "span_died", "span_live")}
-        return {**place(self._words, group), **spans, "calls": self._cells.calls}
+        return {**place(self._words, group), **spans, "calls": self._words.calls}
 
 
 def _judged(leak: Leak) -> dict[str, Any]:

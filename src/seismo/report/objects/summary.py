@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from seismo.escape import printable
-from seismo.model.enums import TYPE_ESTIMATED
 from seismo.report.facts import wall_ns
 from seismo.report.objects import facts as object_facts
 from seismo.report.summary_lines import indented
@@ -27,7 +26,10 @@ def lines(recording: Recording, signs: Signs, width: int) -> list[Styled]:
     from seismo.report.objects.story import Tables
     from seismo.report.options import Options
 
-    found = indented(_totals(recording, signs), width, "strong", by=2)
+    words = object_facts.counted(recording, signs, number_of(sum(recording.types["born"]), "object"))
+    wall = wall_ns(recording)
+    words += f"; {duration(wall, signs)}" if wall > 0 else ""
+    found = indented(f"seismo: {words}", width, "strong", by=2)
     rows = ROWS if len(recording.objects) else {"types": ROWS_OF_TYPES}
     for section in Tables(ObjectWords(recording, signs), Options(limit=max(rows.values()))).all():
         if section.name == "leaks":
@@ -42,17 +44,6 @@ def lines(recording: Recording, signs: Signs, width: int) -> list[Styled]:
     if missed:
         found += indented(f"calls: {missed}", width, "warning", by=2)
     return found
-
-
-def _totals(recording: Recording, signs: Signs) -> str:
-    types = recording.types
-    born, died, by_gc, live = (sum(types[name]) for name in ("born", "died", "died_by_gc", "live"))
-    about = signs.about if any(flags & TYPE_ESTIMATED for flags in types["flags"]) else ""
-    died_words, live_words = object_facts.bounded(died, live, recording, signs)
-    words = f"seismo: {number_of(born, 'object')} born, {died_words} died"
-    words += f" ({about}{by_gc:,} by the cycle collector)" if by_gc else ""
-    wall = wall_ns(recording)
-    return words + f", {live_words} live at the end" + (f"; {duration(wall, signs)}" if wall > 0 else "")
 
 
 def _calls(recording: Recording, signs: Signs) -> str:
