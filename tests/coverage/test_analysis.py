@@ -104,7 +104,7 @@ def test_without_branches(folder):
     write(folder / "app.py", SOURCE)
     recorded.code("app.py", [1, 11])
     file = recorded.report().files[0]
-    assert (file.branches, file.numbers.branches, file.has_branches) == ({}, 0, False)
+    assert (file.branches, file.numbers.branches) == ({}, 0)
     assert file.numbers.percent_text() == "25"
 
 

@@ -28,7 +28,7 @@ from seismo import progress
 from seismo.coverage import parsed_source
 from seismo.coverage import read_source as text
 from seismo.coverage.coverage_report import Arc, CoverageReport, FileCoverage, Problem
-from seismo.coverage.executed_lines import ExecutedFiles, ExecutedLines, has_arcs
+from seismo.coverage.executed_lines import ExecutedLines, has_arcs, read_executed
 from seismo.coverage.file_patterns import Files, below, python_files
 from seismo.coverage.percentages import runs
 from seismo.coverage.read_source import SourceError
@@ -52,9 +52,9 @@ def analyze(recording: Recording, settings: Settings) -> CoverageReport:
     """
     branch, counts = has_arcs(recording), any(part.get("counts") is True for part in recording.parts)
     folder = str(recording.meta.get("folder") or settings.folder)
-    recorded = ExecutedFiles(recording, folder, settings.report_contexts)
+    recorded, generated = read_executed(recording, folder, settings.report_contexts)
     problems: list[Problem] = []
-    chosen = _chosen(recorded.files, settings, problems)
+    chosen = _chosen(recorded, settings, problems)
     files = []
     has_contexts = len(recording.contexts) > 0
     foreign = bool(recording.meta.get("source_format"))
@@ -74,7 +74,7 @@ def analyze(recording: Recording, settings: Settings) -> CoverageReport:
             _contexts(covered, chosen[path])
         files.append(covered)
         problems += [Problem(path, doubt) for doubt in doubts]
-    for name in sorted(recorded.generated):
+    for name in sorted(generated):
         problems.append(Problem(name, "the code was generated while the program ran: it has no source file", True))
     return CoverageReport(files, problems, branch, counts, has_contexts, settings.precision)
 
@@ -177,7 +177,6 @@ def _file(
         missing=sorted(parsed.statements - executed),
         excluded=sorted(parsed.excluded),
         source_lines=parsed.source_lines,
-        has_branches=branch,
         regions=parsed.regions,
         changed=bool(doubts) and doubts[0] == CHANGED,
         first_lines=parsed.first_lines,

@@ -53,7 +53,6 @@ class FileCoverage:
     missing: list[int]
     excluded: list[int]
     source_lines: list[str]  # without line ends
-    has_branches: bool = False
     # Maps each line with several exits to the exits taken and the missing ones. Empty without branches.
     branches: dict[int, tuple[tuple[int, ...], tuple[int, ...]]] = field(default_factory=dict)
     # Executions of each executed line, or None if they were not counted.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import re
+from collections import defaultdict
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from seismo.model.columns import rows_of
@@ -44,70 +45,54 @@ class ExecutedLines:
         return set(self.hits) or {line for arc in self.arcs for line in arc if line > 0}
 
 
-class ExecutedFiles:
-    """The files of a recording. files: by absolute path without links; generated: names of code without a file."""
+def read_executed(
+    recording: Recording, folder: str, contexts: Sequence[str] = ()
+) -> tuple[dict[str, ExecutedLines], set[str]]:
+    """Return the files of a recording by absolute path without links, and the names of code without a file.
 
-    def __init__(self, recording: Recording, folder: str, contexts: Sequence[str] = ()) -> None:
-        """Read the recording.
-
-        folder: start of relative paths
-        contexts: regular expressions; if there are any, only lines and steps in matching contexts count
-        """
-        self.files: dict[str, ExecutedLines] = {}
-        self.generated: set[str] = set()
-        self._folder = folder
-        self._places = _places(recording)
-        self._resolved = functools.cache(_resolved)
-        self._of_function: list[tuple[ExecutedLines, set[int], set[Arc]] | None] = []
-        self._functions(recording)
-        lines, arcs = self._context_names(recording)
-        search = re.compile("|".join(f"(?:{context})" for context in contexts)).search if contexts else None
-
-        def is_wanted(names: set[str] | None) -> bool:
-            return search is None or any(map(search, names or ("",)))
-
-        for row, (function, line, hits, *_) in enumerate(rows_of(recording, "lines")):
-            of, names = self._of_function[function], lines.get(row)
-            if of is not None and line > 0 and is_wanted(names):
-                _count(line, hits, names, of[1], of[0].hits, of[0].line_contexts)
-        for row, (function, start, end, hits, *_) in enumerate(rows_of(recording, "arcs")):
-            of, names = self._of_function[function], arcs.get(row)
-            if of is not None and is_wanted(names):
-                _count((start, end), hits, names, of[2], of[0].arcs, of[0].arc_contexts)
-        for values in rows_of(recording, "branches"):
-            of = self._of_function[values[0]]
-            if of is not None:
-                of[0].conditions.append(values)
-
-    def _functions(self, recording: Recording) -> None:
-        for kind, module, qualname, file, line, *_ in rows_of(recording, "functions"):
-            recorded = self._file(file) if kind == PYTHON else None
-            if recorded is None:
-                self._of_function.append(None)
-                continue
-            recorded.modules.add(module)
-            name = qualname.rpartition(".")[2]
-            own, steps = recorded.functions.setdefault((line, name), (set(), set()))
-            self._of_function.append((recorded, own, steps))
-
-    def _file(self, file: str) -> ExecutedLines | None:
-        path, versions = self._places.get(file, (None, ()))
+    folder: start of relative paths
+    contexts: regular expressions; if there are any, only lines and steps in matching contexts count
+    """
+    files: dict[str, ExecutedLines] = {}
+    generated: set[str] = set()
+    places, resolved = _places(recording), functools.cache(_resolved)
+    of_function: list[tuple[ExecutedLines, set[int], set[Arc]] | None] = []
+    for kind, module, qualname, file, line, *_ in rows_of(recording, "functions"):
+        path, versions = places.get(file, (None, set()))
         if path is None:  # the recorder has no path for it, so this is a guess from its name
-            path = "" if not file or file.startswith("<") else os.path.join(self._folder, file)
-        if not path:
-            self.generated.add(file)
-            return None
-        recorded = self.files.setdefault(self._resolved(path), ExecutedLines())
+            path = "" if not file or file.startswith("<") else os.path.join(folder, file)
+        if kind != PYTHON or not path:
+            of_function.append(None)
+            generated.update([file] if kind == PYTHON else [])
+            continue
+        recorded = files.setdefault(resolved(path), ExecutedLines())
         recorded.versions.update(versions)
-        return recorded
+        recorded.modules.add(module)
+        name = qualname.rpartition(".")[2]
+        of_function.append((recorded, *recorded.functions.setdefault((line, name), (set(), set()))))
+    names_of = [name for (name,) in rows_of(recording, "contexts")]
+    lines, arcs = defaultdict[int, set[str]](set), defaultdict[int, set[str]](set)
+    for context, kind, row in context_rows(recording):
+        if kind < 2:
+            (lines, arcs)[kind][row].add(names_of[context])
+    search = re.compile("|".join(f"(?:{context})" for context in contexts)).search if contexts else None
 
-    def _context_names(self, recording: Recording) -> tuple[dict[int, set[str]], dict[int, set[str]]]:
-        names = [name for (name,) in rows_of(recording, "contexts")]
-        found: tuple[dict[int, set[str]], dict[int, set[str]]] = ({}, {})
-        for context, kind, row in context_rows(recording):
-            if kind < len(found):
-                found[kind].setdefault(row, set()).add(names[context])
-        return found
+    def is_wanted(names: set[str] | None) -> bool:
+        return search is None or any(map(search, names or ("",)))
+
+    for row, (function, line, hits, *_) in enumerate(rows_of(recording, "lines")):
+        of, names = of_function[function], lines.get(row)
+        if of is not None and line > 0 and is_wanted(names):
+            _count(line, hits, names, of[1], of[0].hits, of[0].line_contexts)
+    for row, (function, start, end, hits, *_) in enumerate(rows_of(recording, "arcs")):
+        of, names = of_function[function], arcs.get(row)
+        if of is not None and is_wanted(names):
+            _count((start, end), hits, names, of[2], of[0].arcs, of[0].arc_contexts)
+    for values in rows_of(recording, "branches"):
+        of = of_function[values[0]]
+        if of is not None:
+            of[0].conditions.append(values)
+    return files, generated
 
 
 def has_arcs(recording: Recording) -> bool:

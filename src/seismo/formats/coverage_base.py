@@ -12,7 +12,7 @@ import re
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from seismo.coverage.executed_lines import ExecutedFiles, ExecutedLines
+from seismo.coverage.executed_lines import read_executed
 from seismo.errors import FormatError
 from seismo.formats.base import MAX_LINE, MAX_NODES, MAX_VALUE
 from seismo.formats.function_names import escape
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from seismo.coverage.coverage_report import CoverageReport
+    from seismo.coverage.executed_lines import ExecutedLines
 
 Arc = tuple[int, int]
 _Place = TypeVar("_Place", tuple[int, int], tuple[int, int, int])
@@ -33,7 +34,7 @@ _NOT_XML = re.compile("[\ufffe\uffff]")
 
 def executed_files(recording: Recording) -> dict[str, ExecutedLines]:
     """Return the executed lines of each file that ran or that the recording names, by its path, sorted."""
-    files = ExecutedFiles(recording, str(recording.meta.get("folder") or "")).files
+    files = read_executed(recording, str(recording.meta.get("folder") or ""))[0]
     return {path: files[path] for path in sorted(files)}
 
 

@@ -24,7 +24,6 @@ def file(path, statements, missing, branches=None, **more):
         missing,
         [],
         [f"line {number}" for number in range(1, 400)],
-        has_branches=branches is not None,
         branches=branches or {},
         exits={line: len(taken) + len(missed) for line, (taken, missed) in (branches or {}).items()},
         **more,
@@ -32,7 +31,7 @@ def file(path, statements, missing, branches=None, **more):
 
 
 def report(*files, problems=()):
-    return CoverageReport(list(files), list(problems), branch=any(one.has_branches for one in files), counts=False)
+    return CoverageReport(list(files), list(problems), branch=any(one.branches for one in files), counts=False)
 
 
 TYPICAL = report(

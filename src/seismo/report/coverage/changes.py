@@ -15,6 +15,7 @@ from seismo.escape import printable
 from seismo.model.difference import diff_lines
 from seismo.report import words as text
 from seismo.report.changes import files_of_sides, lacking, ranged
+from seismo.report.coverage.facts import executed
 from seismo.report.facts import command_line, write_facts
 
 if TYPE_CHECKING:
@@ -72,10 +73,7 @@ def write_changes(paper: Paper, old: Sequence[Recording], new: Sequence[Recordin
 
 
 def _described(side: Sequence[Recording]) -> str:
-    numbers = []
-    for recording in side:
-        files, lines = recording.functions["file"], recording.lines
-        numbers.append(len({(files[one], line) for one, line in zip(lines["function"], lines["line"], strict=True)}))
+    numbers = [len(executed(recording)) for recording in side]
     description = f"{len(side):,} runs, " if len(side) > 1 else ""
     program = command_line(side[0])
     noun = "line" if max(numbers) == 1 else "lines"

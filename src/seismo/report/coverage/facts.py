@@ -15,15 +15,20 @@ def facts(recording: Recording, signs: Signs) -> Facts:
     """Return the duration, the executed lines and files, and the number of contexts."""
     wall = wall_ns(recording)
     found = [("took", f"{duration(wall, signs)} wall")] if wall > 0 else []
-    # A line may have several rows: of several code objects, or of a module that was loaded as __main__ and by name.
-    files, lines = recording.functions["file"], recording.lines
-    executed = {(files[function], line) for function, line in zip(lines["function"], lines["line"], strict=True)}
-    words = f"{number_of(len(executed), 'line')} of {number_of(len({file for file, _ in executed}), 'file')}"
+    ran = executed(recording)
+    words = f"{number_of(len(ran), 'line')} of {number_of(len({file for file, _ in ran}), 'file')}"
     found.append(("executed", words))
     names = [name for name in recording.contexts["name"] if name]
     if names:
         found.append(("contexts", number_of(len(names), "context")))
     return found
+
+
+def executed(recording: Recording) -> set[tuple[str, int]]:
+    """Return the lines that ran, by their files."""
+    # A line may have several rows: of several code objects, or of a module that was loaded as __main__ and by name.
+    files, lines = recording.functions["file"], recording.lines
+    return {(files[function], line) for function, line in zip(lines["function"], lines["line"], strict=True)}
 
 
 def measured(recording: Recording, signs: Signs) -> str:  # noqa: ARG001

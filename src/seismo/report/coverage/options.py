@@ -65,17 +65,13 @@ def settings_of(options: Options, recording: Recording) -> Settings:
     from seismo.coverage.settings import rcfile_of
 
     found = for_recording(recording, os.getcwd(), rcfile_of(options.rcfile, options.no_config))
-    over: dict[str, object] = {}
-    for name in ("show_missing", "skip_covered", "skip_empty", "sort"):
-        if getattr(options, name):
-            over[name] = getattr(options, name)
-    for name in ("fail_under", "precision"):
-        if getattr(options, name) is not None:
-            over[name] = getattr(options, name)
+    given = ("show_missing", "skip_covered", "skip_empty", "sort", "fail_under", "precision")
+    values: dict[str, object] = {name: getattr(options, name) for name in given}
+    over = {name: value for name, value in values.items() if value not in (None, "") and value is not False}
     for name in ("include", "omit"):
         if getattr(options, name):
-            given = [part for words in getattr(options, name) for part in words.split(",") if part]
-            over[f"report_{name}"] = tuple(absolute(given, os.getcwd()))
+            patterns = [part for words in getattr(options, name) for part in words.split(",") if part]
+            over[f"report_{name}"] = tuple(absolute(patterns, os.getcwd()))
     settings = found.replace(**over)
     if options.contexts:
         settings = _in_contexts(settings, recording, options.contexts)
@@ -153,11 +149,9 @@ def _checked(recording: Recording, options: Options) -> Settings:
 
 
 def _verdict(paper: Paper, report: CoverageReport, settings: Settings) -> int:
-    from seismo.coverage.percentages import too_little
     from seismo.report.coverage.text import write_verdict
 
     if not settings.fail_under:
         return 0
     paper.line()
-    write_verdict(paper, report.totals, settings)
-    return int(too_little(report.totals, settings.fail_under, settings.precision))
+    return int(write_verdict(paper, report.totals, settings))

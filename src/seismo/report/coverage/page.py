@@ -18,7 +18,7 @@ from seismo import progress
 from seismo.coverage.coverage_report import CoverageReport, FileCoverage, common_folder
 from seismo.coverage.percentages import runs
 from seismo.errors import FormatError
-from seismo.report.coverage.story import missing_text
+from seismo.report.coverage.story import missing_text, shown_files
 from seismo.report.page.document import drawn_in_parts, save
 from seismo.report.page.payload import counts, packed, shown, shown_facts, shown_lines
 
@@ -53,12 +53,7 @@ def write_by_settings(
         raise FormatError(f"the folder cannot be made: {error.strerror or error}", where=target) from None
     covered = settings.skip_covered if settings.html_skip_covered is None else settings.html_skip_covered
     empty = settings.skip_empty if settings.html_skip_empty is None else settings.html_skip_empty
-    files = [
-        file
-        for file in report.files
-        if not (covered and file.statements and not file.missing and not file.missing_branches)
-        and not (empty and not file.statements)
-    ]
+    files = shown_files(report, covered, empty)
     index = os.path.join(target, INDEX)
     head = index_data(report, files, settings, facts)
     numbered = progress.over("writing files", enumerate(files), len(files))
@@ -82,14 +77,14 @@ def index_data(
         "kind": "coverage",
         "title": shown(settings.html_title),
         "precision": settings.precision,
-        "branch": report.branch or any(file.has_branches for file in files),
+        "branch": report.branch,
         "facts": shown_facts(facts),
         "below": shown(common_folder(files)),
         "paths": [shown(file.path) for file in files],
         "missing": [shown(missing_text(file), 2_000) for file in files],
         "of": len(report.files),
         "totals": {name: getattr(report.totals, of) for name, of in _NUMBERS.items()},
-        "problems": shown_facts((shown(one.path), one.text) for one in report.problems if not one.minor),
+        "problems": shown_facts((shown(one.path), one.text) for one in report.main_problems),
     }
     columns = {name: counts(getattr(file.numbers, of) for file in files) for name, of in _NUMBERS.items()}
     return packed(head, {**columns, "changed": counts(int(file.changed) for file in files)})

@@ -57,7 +57,7 @@ def missing_text(file: FileCoverage) -> str:
 
 def nothing_text(report: CoverageReport) -> str:
     """Return why there is no file to report."""
-    if any(not problem.minor and problem.path and " ran" in problem.text for problem in report.problems):
+    if any(problem.path and " ran" in problem.text for problem in report.main_problems):
         return "no source of what was executed can be read"
     return "no line of any file that was to be recorded ran"
 
@@ -104,8 +104,7 @@ def _totals(recording: Recording, report: CoverageReport) -> dict[str, Any]:
 
 def files_section(report: CoverageReport, files: Sequence[FileCoverage], precision: int) -> Section:
     """Return a table of these files, in their order, and the total of all."""
-    branches = report.branch or any(file.has_branches for file in report.files)
-    names = [name for name in COLUMNS if branches or name not in ("branches", "partial_branches")]
+    names = [name for name in COLUMNS if report.branch or name not in ("branches", "partial_branches")]
 
     def cells(of: Percentages) -> list[str]:
         return [f"{of.percent_text(precision)} %", *(text.count(getattr(of, name)) for name in names)]
@@ -137,14 +136,18 @@ def _files(report: CoverageReport, most: int, precision: int) -> Section:
     return section
 
 
-def chosen(files: Sequence[FileCoverage], settings: Settings) -> list[FileCoverage]:
-    """Return the files to show, in the order of the settings. Raises UsageError for an unknown order."""
-    shown = [
+def shown_files(report: CoverageReport, skip_covered: bool, skip_empty: bool) -> list[FileCoverage]:
+    """Return the files that are not left out as covered completely, or as without statements."""
+    return [
         file
-        for file in files
-        if not (settings.skip_covered and file.numbers.statements and file.numbers.percent == 100)
-        and not (settings.skip_empty and not file.numbers.statements)
+        for file in report.files
+        if not (skip_empty if not file.statements else skip_covered and file.numbers.percent == 100)
     ]
+
+
+def chosen(report: CoverageReport, settings: Settings) -> list[FileCoverage]:
+    """Return the files to show, in the order of the settings. Raises UsageError for an unknown order."""
+    shown = shown_files(report, settings.skip_covered, settings.skip_empty)
     turned, name = settings.sort.startswith("-"), settings.sort.lstrip("-") or "name"
     if name not in ORDERS:
         raise UsageError(f"--sort cannot be {settings.sort!a}", hint=f"use one of {', '.join(ORDERS)}, or -NAME")
@@ -158,8 +161,6 @@ def chosen(files: Sequence[FileCoverage], settings: Settings) -> list[FileCovera
 
 def most_to_do(files: list[FileCoverage], rows: int) -> list[FileCoverage]:
     """Return at most `rows` files, those with the most missing, in unchanged order."""
-    if len(files) <= rows:
-        return files
     by_work = sorted(files, key=lambda file: -(file.numbers.missing + file.numbers.missing_branches))
     chosen = {id(file) for file in by_work[:rows]}
     return [file for file in files if id(file) in chosen]
@@ -223,7 +224,7 @@ def _branches(report: CoverageReport, most: int) -> Section:
 
 
 def _problems(report: CoverageReport) -> Section:
-    problems = [problem for problem in report.problems if not problem.minor]
+    problems = report.main_problems
     rows = [
         Row({"file": one.path, "problem": one.text}, [Name(one.path), Name(one.text)], falling(0.6, place))
         for place, one in enumerate(problems[:PROBLEMS])

@@ -85,8 +85,8 @@ def write_end(
     paper.flush()
 
 
-def write_verdict(paper: Paper, totals: Percentages, settings: Settings) -> None:
-    """Write whether the total reaches the threshold."""
+def write_verdict(paper: Paper, totals: Percentages, settings: Settings) -> bool:
+    """Write whether the total reaches the threshold, and return True if it does not."""
     from seismo.coverage.percentages import threshold_precision, too_little
 
     fails = too_little(totals, settings.fail_under, settings.precision)
@@ -97,11 +97,12 @@ def write_verdict(paper: Paper, totals: Percentages, settings: Settings) -> None
     if not totals.files:
         words = f"there is nothing to report, and {settings.fail_under:g} % are wanted"
     paper.line((words, "bad" if fails else "good"))
+    return fails
 
 
 def write_problems(paper: Paper, report: CoverageReport, limit: int = PROBLEMS, minor: bool = False) -> None:
     """Write the problems of the analysis. minor: include generated code and templates."""
-    problems = [problem for problem in report.problems if minor or not problem.minor]
+    problems = report.problems if minor else report.main_problems
     if problems:
         paper.line()
     for problem in problems[:limit]:
@@ -124,7 +125,7 @@ def write_table(paper: Paper, report: CoverageReport, settings: Settings, rows: 
 
     rows: the most files, those with the most to do, or None for all.
     """
-    shown = chosen(report.files, settings)
+    shown = chosen(report, settings)
     if not report.files:  # a total of 100 % would be true but misleading
         paper.line((f"no file to report: {nothing_text(report)}", "warning"))
         return
