@@ -280,7 +280,7 @@ def test_patterns_of_files(project, patterns, expected):
 def test_patterns_that_mean_nothing(project, pattern):
     with pytest.raises(UsageError) as caught:
         project.report(include=(pattern,))
-    assert caught.value.where == pattern
+    assert caught.value.what == f"a file pattern cannot be {pattern!r}"
 
 
 def test_several_names_of_one_file_are_one(folder, recorded):

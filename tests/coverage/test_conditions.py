@@ -14,7 +14,7 @@ from covered import cover
 from seismo.coverage.conditions import Decision, decisions_of
 from seismo.coverage.coverage_report import CoverageReport, FileCoverage
 from seismo.model.table import BranchRow
-from seismo.report.coverage.conditions import write_conditions
+from seismo.report.coverage.text import write_conditions
 from seismo.report.paper import Paper
 from seismo.report.words import Signs
 

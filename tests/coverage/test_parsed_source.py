@@ -2,7 +2,7 @@
 
 import pytest
 
-from seismo.coverage import default_exclusions, parsed_source
+from seismo.coverage import parsed_source, settings
 from seismo.errors import UsageError
 
 
@@ -28,7 +28,7 @@ def test_patterns_are_the_callers():
 
 def test_a_bad_pattern_is_named():
     with pytest.raises(UsageError) as caught:
-        parsed_source.parse("a = 1\n", "app.py", exclude=[*default_exclusions.EXCLUDE, "(a"])
+        parsed_source.parse("a = 1\n", "app.py", exclude=[*settings.EXCLUDE, "(a"])
     assert caught.value.where == "(a"
 
 

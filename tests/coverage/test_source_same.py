@@ -18,7 +18,8 @@ from coverage.regions import code_regions
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from seismo.coverage import default_exclusions, parsed_source, read_source
+from seismo.coverage import parsed_source, read_source
+from seismo.coverage.settings import EXCLUDE, PARTIAL, PARTIAL_ALWAYS
 
 LIBRARY = Path(sysconfig.get_path("stdlib"))
 # Large ones, and those with the unusual: other encodings, form feeds, match, async, except*, much on one line.
@@ -32,9 +33,9 @@ SAMPLE = [
 
 
 def test_the_default_patterns_are_the_same():
-    assert list(default_exclusions.EXCLUDE) == DEFAULT_EXCLUDE
-    assert list(default_exclusions.PARTIAL) == DEFAULT_PARTIAL
-    assert list(default_exclusions.PARTIAL_ALWAYS) == DEFAULT_PARTIAL_ALWAYS
+    assert list(EXCLUDE) == DEFAULT_EXCLUDE
+    assert list(PARTIAL) == DEFAULT_PARTIAL
+    assert list(PARTIAL_ALWAYS) == DEFAULT_PARTIAL_ALWAYS
 
 
 def coverages(text):

@@ -28,12 +28,12 @@ import warnings
 from bisect import bisect_left, bisect_right
 from typing import TYPE_CHECKING
 
-from seismo.coverage import default_exclusions
 from seismo.coverage import read_source as text
 from seismo.coverage.arcs import Steps
 from seismo.coverage.coverage_report import Arc, Region
 from seismo.coverage.logical_lines import Case, Layout
 from seismo.coverage.read_source import SourceError
+from seismo.coverage.settings import EXCLUDE, PARTIAL, PARTIAL_ALWAYS
 from seismo.errors import UsageError
 
 if TYPE_CHECKING:
@@ -43,8 +43,8 @@ if TYPE_CHECKING:
 def parse(
     source: str | bytes,
     path: str,
-    exclude: Sequence[str] = default_exclusions.EXCLUDE,
-    exclude_partial: Sequence[str] = (*default_exclusions.PARTIAL, *default_exclusions.PARTIAL_ALWAYS),
+    exclude: Sequence[str] = EXCLUDE,
+    exclude_partial: Sequence[str] = (*PARTIAL, *PARTIAL_ALWAYS),
 ) -> ParsedSource:
     """Parse source code. path: for errors; exclude, exclude_partial: regular expressions (re.MULTILINE).
 

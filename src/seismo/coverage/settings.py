@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import os
 
-from seismo.coverage.default_exclusions import EXCLUDE, PARTIAL, PARTIAL_ALWAYS
 from seismo.errors import UsageError, did_you_mean
 from seismo.options import of
 
@@ -34,6 +33,20 @@ RECORDED = tuple(option.name for option in of("seismo.cover") if option.is_flag)
 """The names of flags for what to record; a recording has their values."""
 SORTS = ("name", "statements", "missing", "branches", "partial", "percent")
 _COVERAGE_SORTS = dict(zip(("name", "stmts", "miss", "branch", "brpart", "cover"), SORTS, strict=True))
+
+
+# The default regular expressions for lines to exclude and for branches that need not be complete. They are those of
+# coverage.py, so that a project may switch without a change to its comments. Each is searched for in the whole text
+# with re.MULTILINE.
+EXCLUDE: tuple[str, ...] = (
+    r"#\s*(pragma|PRAGMA)[:\s]?\s*(no|NO)\s*(cover|COVER)",
+    # A body that is only `...`, on its own line or after the definition's colon.
+    r"^\s*(((async )?def .*?)?[\])]+(\s*->.*?)?:\s*)?\.\.\.\s*(#|$)",
+    r"^\s*if (typing\.)?TYPE_CHECKING:",
+)
+PARTIAL: tuple[str, ...] = (r"#\s*(pragma|PRAGMA)[:\s]?\s*(no|NO)\s*(branch|BRANCH)",)
+# These always apply, because their tests have a constant outcome.
+PARTIAL_ALWAYS: tuple[str, ...] = (r"^\s*while (True|1|False|0):", r"^\s*if (True|1|False|0):")
 
 
 class Settings:

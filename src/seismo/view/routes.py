@@ -21,6 +21,7 @@ so the code here holds only the requested rows, and limits every request.
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import tempfile
@@ -35,11 +36,11 @@ from seismo.report.calls.timeline import program_events, threads, waiting
 from seismo.report.facts import command_line, first_process, gone, losses
 from seismo.report.kind import changes_page, of, page_at
 from seismo.report.libraries import library_of
+from seismo.report.page.document import MARK, _asset, _hash
 from seismo.report.page.payload import doubles, integers, laid_out, shown
 from seismo.report.sources import Sources
 from seismo.report.words import Signs
-from seismo.view import viewer_page
-from seismo.view.server import Answer, NothingThereError
+from seismo.view.server import POLICY, Answer, NothingThereError
 from seismo.view.trace_ranges import call_at, functions_of, next_call
 
 if TYPE_CHECKING:
@@ -122,7 +123,7 @@ class Routes:
     def __call__(self, path: str, query: Mapping[str, str]) -> Answer:
         """Return the answer for a path below the token. Raise NothingThereError or UsageError."""
         if path == "":
-            return viewer_page.answer()
+            return _viewer()
         if path == "recordings":
             return _json([self._about(number) for number in range(len(self.shown))])
         number, _, what = path.partition("/")
@@ -160,6 +161,27 @@ class Routes:
             "facts": [fact for fact in kind.facts(recording, signs) if fact[0] not in ("measured", "note")],
             "losses": [printable(text) for text in losses(recording, signs)],
         }
+
+
+@functools.cache
+def _viewer() -> Answer:
+    """Return the viewer's page, with a policy that allows no code but the bundle of the front end.
+
+    It requests everything else by relative addresses, because its own holds the token.
+    """
+    style, script = _asset("built/view.css"), _asset("built/view.js")
+    page = (
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f"{MARK}\n"
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        '<meta name="color-scheme" content="light dark">\n<link rel="icon" href="data:,">\n<title>seismo view</title>\n'
+        f"<style>{style}</style>\n</head>\n"
+        '<body><div id="app"><noscript>This page draws with JavaScript, which is switched off in this '
+        "browser.</noscript></div>\n"
+        f"<script>{script}</script>\n</body>\n</html>\n"
+    )
+    policy = POLICY.format(style=f"'sha256-{_hash(style)}'", script=f"'sha256-{_hash(script)}'")
+    return Answer(page.encode(), _HTML, policy)
 
 
 def _part(entry: ServedRecording, query: Mapping[str, str]) -> Recording:

@@ -98,8 +98,7 @@ def write(paper: Paper, recording: Recording, options: Options) -> int:
     """Write the report. Return 1 if a check fails, else 0."""
     from seismo.coverage.analysis import analyze
     from seismo.coverage.percentages import fails_under
-    from seismo.report.coverage.conditions import write_conditions
-    from seismo.report.coverage.text import write_changes, write_line, write_problems, write_report
+    from seismo.report.coverage.text import write_changes, write_conditions, write_line, write_problems, write_report
 
     settings = _checked(recording, options)
     changed = None

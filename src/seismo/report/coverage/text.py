@@ -1,4 +1,4 @@
-"""Coverage on a terminal or a pipe: a table of files, a line's contexts, and changed lines that are untested.
+"""Coverage on a terminal or a pipe: a table of files, a line's contexts, conditions, and untested changed lines.
 
 A row is a file: its statements and branches, how many of them were missed, the percentage with a bar, and the missing
 lines. `12-15` never ran; `20->25` is a branch of line 20 that was never taken. The missing lines are shortened to one
@@ -30,6 +30,7 @@ from seismo.report.words import Signs, beginning, cells, count, left, number_of,
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from seismo.coverage.conditions import Decision, Operand
     from seismo.coverage.git_changes import Change
     from seismo.coverage.settings import Settings
     from seismo.model import Recording
@@ -42,6 +43,7 @@ LEAST_MISSING = 12  # least columns for the missing lines; with less they are le
 GOOD_MISSING = 22  # least columns for the missing lines beside a bar; with less the bar is left out
 ROOMY_MISSING = 30  # columns for the missing lines in full; with less they are below the row
 LEAST_NAME = 16
+INDEPENDENCE = {"shown": "MC/DC shown", "refuted": "MC/DC missing", "unknown": "MC/DC unknown"}
 
 # ---- The whole report, and the few lines at the end of a program. ----
 
@@ -279,6 +281,57 @@ def _place(report: CoverageReport, place: str) -> tuple[FileCoverage, int]:
         what = f"{len(found)} files are" if found else "no file of the recording is"
         raise UsageError(f"{what} called {name!a}", "--line", f"there are: {names}")
     return found[0], int(number)
+
+
+# ---- Conditions. ----
+#
+# A decision is one line, with its operands below. Each operand has the outcomes that were seen, whether it was shown to
+# decide independently (MC/DC), and the reason for anything unknown.
+
+
+def _seen_text(operand: Operand, exact: bool) -> str:
+    """Return the outcomes: `true 12, false never`, or a note if the branches do not show them."""
+    if operand.true is None or operand.false is None:
+        return "unknown"
+    words = []
+    for name, number in (("true", operand.true), ("false", operand.false)):
+        if number:
+            words.append(f"{name} {number:,}" if exact else f"{name} seen")
+        else:
+            words.append(f"{name} unknown" if operand.doubtful else f"{name} never")
+    return ", ".join(words)
+
+
+def _outcomes_text(decisions: Sequence[Decision]) -> str:
+    """Return the total: `7 of 12 outcomes in 3 decisions seen`."""
+    seen = sum(decision.seen for decision in decisions)
+    needed = sum(decision.needed for decision in decisions)
+    return f"{seen:,} of {number_of(needed, 'outcome')} in {number_of(len(decisions), 'decision')} seen"
+
+
+def write_conditions(paper: Paper, report: CoverageReport, everything: bool) -> None:
+    """Write the report of all files with decisions. everything: include decisions with nothing missing."""
+    every = [decision for file in report.files for decision in file.conditions]
+    if not every:
+        paper.line("No conditions: the recording has no branches (--branch; Python 3.12 or later).")
+        return
+    for file in report.files:
+        if file.conditions:
+            paper.line(f"{printable(file.path)}  {_outcomes_text(file.conditions)}")
+        for decision in file.conditions:
+            if decision.seen < decision.needed or everything:
+                _write_decision(paper, decision)
+    paper.line(f"total  {_outcomes_text(every)}")
+
+
+def _write_decision(paper: Paper, decision: Decision) -> None:
+    paper.line(beginning(f"{decision.line:>6}  {decision.kind}: {printable(decision.text)}", paper.width, paper.signs))
+    for operand in decision.operands:
+        facts = "constant" if operand.constant else _seen_text(operand, decision.exact)
+        if len(decision.operands) > 1 and not operand.constant:
+            facts += f"; {INDEPENDENCE[operand.independence]}"
+        note = f" ({operand.note})" if operand.note and not operand.constant else ""
+        paper.line(beginning(f"          {printable(operand.text)}: {facts}{note}", paper.width, paper.signs))
 
 
 # ---- Changed lines. ----

@@ -19,7 +19,7 @@ from seismo.report import words as text
 from seismo.report.changes import files_of_sides, growth, lacking, ranged
 from seismo.report.facts import command_line, write_facts
 from seismo.report.libraries import file_key, libraries
-from seismo.report.objects.libraries import place
+from seismo.report.objects.group_descriptions import place
 from seismo.report.paper import ROOMY, Paper
 from seismo.report.tables import Grid
 

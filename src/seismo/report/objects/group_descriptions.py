@@ -2,6 +2,9 @@
 
 A lifetime is known within a factor of four (the histogram's buckets). The median is interpolated within its bucket by
 rank, and shown in one digit with the sign of an estimate.
+
+Any program's first births are in the import system, which makes all code and constants of imported modules. So imports
+are separate from other lines of the standard library, and both follow the program's own lines.
 """
 
 from __future__ import annotations
@@ -14,8 +17,8 @@ from seismo.escape import printable
 from seismo.model.objects import leaks as judged
 from seismo.model.objects.groups import ObjectGroup, bucket_range, by_type_and_line
 from seismo.report import words as text
+from seismo.report.libraries import STANDARD, of_functions
 from seismo.report.objects.facts import by_type_only
-from seismo.report.objects.libraries import IMPORTS, owners, place
 from seismo.report.sources import Sources
 
 if TYPE_CHECKING:
@@ -26,6 +29,10 @@ if TYPE_CHECKING:
     from seismo.report.words import Signs
 
 TAB = 4
+IMPORTS = "imports"
+NO_LINE = "no Python line"  # made by the interpreter itself, or by a C thread
+_FROZEN = "<frozen "
+_MACHINERY = "<frozen importlib"
 HARMLESS = "quiet"  # the style of verdicts that need only one line
 # For each verdict: words, and a style.
 VERDICTS = {
@@ -62,12 +69,12 @@ class ObjectWords:
         return by_type_and_line(self.recording)
 
     @functools.cached_property
-    def _owners(self) -> dict[int, str]:
-        return owners(self.recording)
+    def _libraries(self) -> dict[int, str]:
+        return _owners(self.recording)
 
     def library(self, group: ObjectGroup) -> str:
         """Return the library whose line made the objects, or "" for the program itself or no line."""
-        return self._owners.get(group.function, "")
+        return self._libraries.get(group.function, "")
 
     def of_libraries(
         self,
@@ -191,6 +198,24 @@ class ObjectWords:
     def whole_ns(self) -> float:
         """Return the own running time of all functions."""
         return sum(self.running_ns)
+
+
+def place(file: str, line: int) -> str:
+    """Return where objects were made, `app.py:12`, escaped for display."""
+    if not file:
+        return NO_LINE
+    return text.location(file.removeprefix(_FROZEN).rstrip(">") if file.startswith(_FROZEN) else file, line)
+
+
+def _owners(recording: Recording) -> dict[int, str]:
+    """Return the library of each function whose lines made objects, or "" for the program itself."""
+    functions = {function for function in recording.objects["function"] if function >= 0}
+    found = of_functions(recording, functions)
+    files = recording.functions["file"]
+    for function in functions:
+        if found[function] == STANDARD and files[function].startswith(_MACHINERY):
+            found[function] = IMPORTS
+    return found
 
 
 def _share(part: int, whole: int) -> str:
