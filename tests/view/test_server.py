@@ -113,7 +113,7 @@ def test_large_answers_are_packed_for_who_takes_them(server):
 
 
 def test_it_listens_on_the_loopback_only(server):
-    assert server._http.server_address[0] == "127.0.0.1"
+    assert server.server_address[0] == "127.0.0.1"
     with socket.create_connection(("127.0.0.1", server.port), timeout=60) as stream:
         stream.sendall(b"\x00\xff nonsense\r\n\r\n")
         stream.recv(1000)
@@ -129,6 +129,6 @@ def test_a_port_in_use_is_an_error(server):
 
 def test_addresses_differ_each_time(server):
     other = Server(answers)
-    other.free()
+    other.server_close()
     assert other.token != server.token
     assert len(server.token) >= 32

@@ -52,7 +52,7 @@ def run(args: Namespace) -> int:
     except KeyboardInterrupt:
         say("ended")
     finally:
-        server.free()
+        server.server_close()
     return 0
 
 

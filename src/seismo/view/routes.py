@@ -236,10 +236,6 @@ def _json(value: object) -> Answer:
     return Answer(json.dumps(value, separators=(",", ":"), allow_nan=False).encode(), JSON)
 
 
-def _columns(head: Mapping[str, object], table: Mapping[str, tuple[str, Any]]) -> Answer:
-    return Answer(laid_out(head, table), COLUMNS)
-
-
 def _whole(query: Mapping[str, str], name: str, least: int, most: int, default: int | None = None) -> int:
     word = query.get(name, "")
     if not word and default is not None:
@@ -292,21 +288,9 @@ def _rows(entry: ServedRecording, query: Mapping[str, str]) -> Answer:
     start, end = _stretch(query)
     width = _whole(query, "columns", 1, MOST_COLUMNS, 1024)
     rows = entry.recording.calls.overview(start, end, width, _threads(entry, query)).runs
-    return _columns(
-        {},
-        {
-            "thread": integers(rows["thread"]),
-            "depth": integers(rows["depth"]),
-            "start": doubles(rows["start_ns"]),
-            "end": doubles(rows["end_ns"]),
-            "bound": doubles(rows["bound_ns"]),
-            "busy": doubles(rows["busy_ns"]),
-            "function": integers(rows["function"]),
-            "node": integers(rows["node"]),
-            "calls": doubles(rows["calls"]),
-            "flags": integers(rows["flags"]),
-        },
-    )
+    table: dict[str, Any] = {name: integers(rows[name]) for name in ("thread", "depth", "function", "node", "flags")}
+    table |= {name: doubles(rows[f"{name}_ns"]) for name in ("start", "end", "bound", "busy")}
+    return Answer(laid_out({}, table | {"calls": doubles(rows["calls"])}), COLUMNS)
 
 
 def _call(entry: ServedRecording, query: Mapping[str, str]) -> Answer:
@@ -329,7 +313,7 @@ def _density(entry: ServedRecording, query: Mapping[str, str]) -> Answer:
         else:  # a run is no wider than a column, so it lies in at most two
             began[first] += count / 2
             began[last] += count / 2
-    return _columns({"from": 0, "to": whole}, {"calls": doubles(began)})
+    return Answer(laid_out({"from": 0, "to": whole}, {"calls": doubles(began)}), COLUMNS)
 
 
 def _marks(entry: ServedRecording, query: Mapping[str, str]) -> Answer:

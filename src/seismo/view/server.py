@@ -52,8 +52,11 @@ class NothingThereError(SeismoError):
     """The path, or the object it names, does not exist."""
 
 
-class Server:
+class Server(ThreadingHTTPServer):
     """A server that answers answers(path, query) under a secret address until it is closed."""
+
+    daemon_threads = True
+    request_queue_size = 64
 
     def __init__(self, answers: Answers, port: int = 0) -> None:
         self._answers = answers
@@ -61,13 +64,13 @@ class Server:
         self.closed = False
         self.token = secrets.token_urlsafe(24)
         try:
-            self._http = _Http(self, port)
+            super().__init__(("127.0.0.1", port), _Handler)
         except OSError as error:
             hint = "give another one, or none: the system then chooses one that is free"
             raise UsageError(f"port {port} cannot be used: {error.strerror or error}", "--port", hint) from None
         except OverflowError:
             raise UsageError(f"{port} is no port", "--port", "give one from 1024 to 65535, or none") from None
-        self.port: int = self._http.server_address[1]
+        self.port: int = self.server_address[1]
         self._hosts = {f"{name}:{self.port}" for name in HOSTS}
 
     @property
@@ -77,17 +80,23 @@ class Server:
 
     def serve(self) -> None:
         """Answer requests until close() is called from another thread, or an interrupt."""
-        self._http.serve_forever(poll_interval=0.2)
+        self.serve_forever(poll_interval=0.2)
 
     def close(self) -> None:
         """End serve() and free the port. Open connections get no more answers."""
         self.closed = True
-        self._http.shutdown()
-        self._http.server_close()
+        self.shutdown()
+        self.server_close()
 
-    def free(self) -> None:
-        """Free the port after serve() was interrupted."""
-        self._http.server_close()
+    def server_bind(self) -> None:
+        """Bind the socket as the base class does, but without a DNS lookup of the host's name."""
+        self.socket.bind(self.server_address)
+        self.server_address = self.socket.getsockname()
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Ignore a browser that disconnects, and report any other error, which is a bug."""
+        if not isinstance(sys.exception(), (ConnectionError, TimeoutError, ValueError)):
+            super().handle_error(request, client_address)  # type: ignore[arg-type]
 
     def refusal(self, headers: Mapping[str, str]) -> str:
         """Return the reason for which the request is refused, or "" if it may be answered."""
@@ -130,42 +139,18 @@ def _text_answer(status: int, text: str) -> Answer:
     return Answer(text.encode("utf-8", "replace"), "text/plain; charset=utf-8", status=status)
 
 
-class _Http(ThreadingHTTPServer):
-    daemon_threads = True
-    request_queue_size = 64
-
-    def __init__(self, server: Server, port: int) -> None:
-        self.of = server
-        super().__init__(("127.0.0.1", port), _Handler)
-
-    def server_bind(self) -> None:
-        """Bind the socket as the base class does, but without a DNS lookup of the host's name."""
-        self.socket.bind(self.server_address)
-        self.server_address = self.socket.getsockname()
-
-    def handle_error(self, request: object, client_address: object) -> None:
-        """Ignore a browser that disconnects, and report any other error, which is a bug."""
-        if not isinstance(sys.exception(), (ConnectionError, TimeoutError, ValueError)):
-            super().handle_error(request, client_address)  # type: ignore[arg-type]
-
-
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     timeout = SILENT_S
-    server: _Http
+    server: Server
 
     def setup(self) -> None:
         super().setup()
         self.connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, True)
 
     def do_GET(self) -> None:
-        self._send(self.server.of.answer(self.path, self.headers), body=True)  # type: ignore[arg-type]
-
-    def do_HEAD(self) -> None:
-        self._send(self.server.of.answer(self.path, self.headers), body=False)  # type: ignore[arg-type]
-
-    def _send(self, answer: Answer, *, body: bool) -> None:
-        if self.server.of.closed:
+        answer = self.server.answer(self.path, self.headers)  # type: ignore[arg-type]
+        if self.server.closed:
             self.close_connection = True
             return
         content, packed = answer.content, False
@@ -181,8 +166,10 @@ class _Handler(BaseHTTPRequestHandler):
         for name, value in _ALWAYS:
             self.send_header(name, value)
         self.end_headers()
-        if body:
+        if self.command == "GET":
             self.wfile.write(content)
+
+    do_HEAD = do_GET  # noqa: N815  http.server looks for this name
 
     def version_string(self) -> str:
         return "seismo"
