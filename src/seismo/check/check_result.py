@@ -3,31 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from seismo.check.change_causes import Suspect, suspects
 from seismo.check.compare import Comparison, Verdict, compare
 from seismo.check.counted_runs import RUN_OF_BIRTHS, RUN_OF_CALLS
-from seismo.check.measurement import Measurement
 from seismo.errors import CheckError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from typing import Protocol
 
     from seismo.check.cpu_time import CpuTimes
     from seismo.check.growth_by_size import Growth
     from seismo.check.limits import Limit
-    from seismo.check.measurement import Stamp
+    from seismo.check.measurement import Measurement, Stamp
 
-    class Runs(Protocol):
-        """The runs of a side, which can be continued."""
-
-        def measurement(self) -> Measurement:
-            """Return the counts of all runs."""
-
-
-Side = TypeVar("Side", bound="Runs")
 BORN = ("births", "bytes")
 
 
@@ -79,27 +69,25 @@ class Outcome:
 
 
 def compared_and_confirmed(
-    old: Side | Measurement, new: Side, limits: Sequence[Limit], tolerated: float, again: Callable[[Side, str], None]
+    old: Callable[[], Measurement],
+    new: Callable[[], Measurement],
+    limits: Sequence[Limit],
+    tolerated: float,
+    again: Callable[[str], None],
 ) -> Comparison:
     """Compare; if something is beyond its limit, run the sides that can run once more, and compare again.
 
-    So random variation becomes a range: an alarm requires that all runs of one side exceed all of the other side.
-    `again(side, kind)` makes a run of births or of calls.
+    So random variation becomes a range: an alarm requires that all runs of one side exceed all of the other side. `old`
+    and `new` return the counts of all runs so far, and `again(kind)` makes runs of births or of calls.
     """
-
-    def compared() -> Comparison:
-        before = old if isinstance(old, Measurement) else old.measurement()
-        return compare(before, new.measurement(), limits, tolerated)
-
-    found = compared()
+    found = compare(old(), new(), limits, tolerated)
     if not found.beyond:
         return found
     quantities = {finding.limit.quantity for finding in found.beyond}
     for kind, wanted in ((RUN_OF_BIRTHS, quantities & {*BORN}), (RUN_OF_CALLS, quantities - {*BORN})):
-        for side in (old, new):
-            if wanted and not isinstance(side, Measurement):
-                again(side, kind)
-    return compared()
+        if wanted:
+            again(kind)
+    return compare(old(), new(), limits, tolerated)
 
 
 def of_other_versions(old: Stamp, new: Stamp, path: str, tolerated: bool, options: str = "--") -> list[str]:

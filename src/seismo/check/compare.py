@@ -1,9 +1,5 @@
 """Comparison of two measurements with limits.
 
-    found = compare(old, new, [parse_limit('calls("app.*") <= +1%')])
-    found.findings      a Finding for each limit and its subject
-    found.verdict       Verdict.BEYOND if any is, else UNDECIDED if any is, else WITHIN
-
 A difference between runs of one program is not a change. A count that varies a little between the runs of a side gets a
 band: the runs' range, widened at both ends by WIDEN times its width. A count that varies by more than LARGEST of itself
 is left out of sums on both sides and listed (`Comparison.left_out`). A change counts only if the bands allow no other

@@ -132,12 +132,15 @@ class CheckRun:
         return of_other_versions(old.stamp, new.stamp if new is not None else here, path, "tolerate" in self.given)
 
     def _compare(self, old: CountedRuns | Measurement, new: CountedRuns, outcome: Outcome) -> None:
-        def again(side: CountedRuns, kind: str) -> None:
-            if not self.given.get("update"):  # counts that become the new baseline need no confirming run
-                side.again(kind)
+        def again(kind: str) -> None:
+            for side in (old, new):
+                # Counts that become the new baseline need no confirming run.
+                if isinstance(side, CountedRuns) and not self.given.get("update"):
+                    side.again(kind)
 
+        before = old.measurement if isinstance(old, CountedRuns) else lambda: old
         tolerated = self.given.get("tolerate", 0) / 100
-        outcome.explain(compared_and_confirmed(old, new, self.limits, tolerated, again))
+        outcome.explain(compared_and_confirmed(before, new.measurement, self.limits, tolerated, again))
 
     # ---- what is measured ----
 

@@ -84,7 +84,6 @@ class Decision:
     text: str
     operands: list[Operand] = field(default_factory=list)
     exact: bool = True  # True if the numbers are counts
-    note: str = ""
 
     @property
     def needed(self) -> int:

@@ -1,7 +1,5 @@
 """The lines of a project's files that changed since a revision according to git, with uncommitted and new files.
 
-    for change in changes("main", os.getcwd()): change.path, change.lines
-
 The files on disk are compared with the merge base of the revision and HEAD, so later changes on main do not count. A
 renamed file has changed only where its text did. An untracked file has changed in all lines, unless git ignores it.
 

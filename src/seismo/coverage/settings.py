@@ -1,7 +1,5 @@
 """The coverage settings of a project: coverage.py's settings files, overridden by [tool.seismo.cover].
 
-    settings = load(os.getcwd())
-
 As in coverage.py, the first of these files is used: .coveragerc, .coveragerc.toml, setup.cfg, tox.ini, pyproject.toml.
 The first two belong to coverage.py and count whenever they exist. In the others only coverage sections count, and a
 file without any is skipped. A file that is named (--rcfile, COVERAGE_RCFILE) is the only one and must exist.

@@ -66,8 +66,6 @@ _HTML = "text/html; charset=utf-8"
 class ServedRecording:
     """A recording that is shown, and read again after its file has grown.
 
-    path: of the file; version: number of later readings
-
     The file is read from its start, but most of it (the journal of a trace) stays on disk and only its index is built.
     To leave the CPU to the program, the next reading waits PATIENCE times as long as the last one took.
     """

@@ -303,16 +303,18 @@ class Main(Again):
     ) -> None:
         """Compare, and run each side again for findings beyond a limit. `sums`: both sides have all tests."""
         is_file = not isinstance(old, SuiteSide)
+        before = old.measurement if isinstance(old, SuiteSide) else lambda: old
 
-        def again(side: SuiteSide, kind: str) -> None:
+        def again(kind: str) -> None:
             births = kind == RUN_OF_BIRTHS
-            # For a baseline file, births are counted in pytest's own order, as --seismo-update does.
-            side.again(common, None if births and is_file else 1, births)
+            for side in (old, new):
+                if isinstance(side, SuiteSide):
+                    # For a baseline file, births are counted in pytest's own order, as --seismo-update does.
+                    side.again(common, None if births and is_file else 1, births)
 
-        before = old.measurement() if isinstance(old, SuiteSide) else old
-        limits = self._limits_of(before, new.measurement(), outcome, sums)
+        limits = self._limits_of(before(), new.measurement(), outcome, sums)
         tolerated = (self.options.seismo_tolerate or 0) / 100
-        found = compared_and_confirmed(old, new, limits, tolerated, again)
+        found = compared_and_confirmed(before, new.measurement, limits, tolerated, again)
         outcome.worse = parametrized_growth.worse(found.old, found.new)
         outcome.explain(found, OPTIONS)
         if not sums:

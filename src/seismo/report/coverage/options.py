@@ -97,23 +97,21 @@ def _in_contexts(settings: Settings, recording: Recording, globs: Sequence[str])
 def write(paper: Paper, recording: Recording, options: Options) -> int:
     """Write the report. Return 1 if a check fails, else 0."""
     from seismo.coverage.analysis import analyze
+    from seismo.coverage.git_changes import changes
     from seismo.coverage.percentages import fails_under
     from seismo.report.coverage.text import write_changes, write_conditions, write_line, write_problems, write_report
 
     settings = _checked(recording, options)
-    changed = None
     if options.changed_since:
-        from seismo.coverage.git_changes import changes
-
         changed = changes(options.changed_since, os.getcwd())
-    report = analyze(recording, settings)
-    if changed is not None:
-        total, missed = write_changes(paper, report, changed, options.changed_since or "")
+        report = analyze(recording, settings)
+        total, missed = write_changes(paper, report, changed, options.changed_since)
         write_problems(paper, report)
         if options.fail_under is None:
             return int(missed > 0)
         percent = 100.0 * (total - missed) / total if total else 100.0
         return int(fails_under(percent, options.fail_under, settings.precision))
+    report = analyze(recording, settings)
     if options.line:
         write_line(paper, report, options.line, None if options.all else 40)
         return 0

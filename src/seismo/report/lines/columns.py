@@ -1,15 +1,7 @@
 """The columns of lines and functions, shared by tables, sources, the gutter and the summary.
 
-- heat: the line's own time compared with the hottest line's
-- hits: number of times the line began; exact
-- own: time in the line itself and the C functions that it called
-- ±: error of the own time, from 1 % on; `< 6 ms` is an upper bound if no more is known
-- waiting: time off the CPU, with its reasons
-- inner: time in Python functions that it called
-- each: own and inner time per hit
-- awaiting: time suspended at an await
-
-MEANINGS has the others. The summary uses all of this: no import that it could not afford.
+Own time includes C functions that the line called, and hits are exact. The summary uses all of this: no import that it
+could not afford.
 """
 
 from __future__ import annotations

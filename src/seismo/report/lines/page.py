@@ -48,7 +48,10 @@ def page(recording: Recording, options: Options) -> str:
         "names": [shown(one.qualname) for one in functions],
         "places": [shown(words.location(one.file, one.line)) for one in functions],
     }
-    columns = _function_columns(files, functions)
+    columns: Columns = {
+        "f.file": counts(number for number, file in enumerate(files) for _ in file.all()),
+        "f.line": counts(max(0, one.line) for one in functions),
+    }
     for one in there:
         columns |= _times(one, _rows(recording.timed(one).lines, recording), functions)
     columns |= _line_columns(program, functions, head)
@@ -91,14 +94,6 @@ def _files(files: Sequence[TimedFile], chosen: bool) -> list[dict[str, object]]:
             }
         )
     return found
-
-
-def _function_columns(files: Sequence[TimedFile], functions: Sequence[TimedFunction]) -> Columns:
-    number_of = {one.id: number for number, file in enumerate(files) for one in file.all()}
-    return {
-        "f.file": counts(number_of[one.id] for one in functions),
-        "f.line": counts(max(0, one.line) for one in functions),
-    }
 
 
 def _line_columns(program: TimedProgram, functions: Sequence[TimedFunction], head: dict[str, object]) -> Columns:

@@ -68,7 +68,7 @@ def page(recording: Recording, options: Options) -> str:
     head: dict[str, object] = {
         "kind": "objects",
         "facts": shown_facts(facts.header(recording, _SIGNS)),
-        "tiles": _tiles(recording, grouped.totals(recording)),
+        "tiles": _tiles(descriptions, grouped.totals(recording)),
         "timeline": timeline,
         "tables": tables.described,
         "lives": _lives(types),
@@ -77,22 +77,19 @@ def page(recording: Recording, options: Options) -> str:
     return drawn(title, head, columns)
 
 
-def _tiles(recording: Recording, totals: ObjectGroup) -> list[tuple[str, str]]:
+def _tiles(descriptions: ObjectWords, totals: ObjectGroup) -> list[tuple[str, str]]:
+    recording = descriptions.recording
     about = _SIGNS.about if totals.approximate else ""
     most, exact = object_facts.peak(recording)
     died, live = object_facts.bounded(totals.died, totals.live, recording, _SIGNS)
-
-    def size(number: int, at_least: bool) -> str:
-        return (_SIGNS.at_least if at_least else "") + words.size(number) if number else "0"
-
     return [
         ("born", words.count(totals.born)),
         ("died", died),
         ("by the cycle collector", about + words.count(totals.died_by_gc)),
         ("live at the end", live),
         ("peak", ("" if exact else _SIGNS.at_least) + words.count(most)),
-        ("bytes born", size(totals.bytes, totals.at_least)),
-        ("bytes live", size(totals.bytes_live, totals.live_at_least)),
+        ("bytes born", descriptions.size(totals.bytes, totals.at_least).strip() or "0"),
+        ("bytes live", descriptions.size(totals.bytes_live, totals.live_at_least).strip() or "0"),
         ("types", words.count(grouped.types_in(recording))),
     ]
 
