@@ -246,10 +246,8 @@ class _Work:
         text = self.new.texts.get(function.file, [])
         more = self.more(function)
         places = self._old_places(function)
-        for what, olds, news in (
-            ("lines", self.old.lines.get(function, {}), self.new.lines.get(function, {})),
-            ("births", self.old.births.get(function, {}), self.new.births.get(function, {})),
-        ):
+        for what in ("lines", "births"):
+            olds, news = (getattr(side, what).get(function, {}) for side in (self.old, self.new))
             for number, times in news.items():
                 place, note = places.get(number, (None, "new"))
                 had = olds.get(place, 0) if place is not None else None

@@ -167,10 +167,8 @@ def run(command: Sequence[str], side: Side, show: Callable[[bytes, bool], None] 
         raise CheckError(f"the program cannot be started: {error.strerror}", side.folder) from None
     assert child.stdout is not None
     assert child.stderr is not None
-    readers = [
-        threading.Thread(target=relay, args=(stream, is_error), daemon=True)
-        for stream, is_error in ((child.stdout, False), (child.stderr, True))
-    ]
+    streams = ((child.stdout, False), (child.stderr, True))
+    readers = [threading.Thread(target=relay, args=of, daemon=True) for of in streams]
     for reader in readers:
         reader.start()
     try:

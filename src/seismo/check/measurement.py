@@ -176,15 +176,12 @@ def over_runs(runs: Sequence[Measurement]) -> Measurement:
         return runs[0]
     last = runs[-1]
     depths = [run.depth for run in runs if run.depth is not None]
-    codes: dict[Function, str] = {}
-    for run in runs:
-        codes |= run.codes
     return replace(
         last,
         functions=_joined([run.functions for run in runs], [run.quantities for run in runs]),
         tests=_joined([run.tests for run in runs], [run.quantities for run in runs]),
         depth=Range(min(one.low for one in depths), max(one.high for one in depths)) if depths else None,
-        codes=codes,
+        codes={function: code for run in runs for function, code in run.codes.items()},
     )
 
 

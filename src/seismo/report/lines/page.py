@@ -6,11 +6,10 @@ times that the recording has: a page can switch between running, elapsed and wai
 
 from __future__ import annotations
 
-import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from seismo.report import facts, words
-from seismo.report.lines.timed_source import PYTHON, TimedFile, TimedFunction, TimedProgram, timed_program
+from seismo.report.lines.timed_source import TimedFile, TimedFunction, TimedProgram, timed_program
 from seismo.report.page.document import drawn
 from seismo.report.page.payload import counts, doubles, shown, shown_facts, shown_lines
 from seismo.report.waiting import ELAPSED, reasons
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from seismo.model import Recording
-    from seismo.model.table import LineRow
     from seismo.report.options import Options
     from seismo.report.page.payload import Columns
 
@@ -53,27 +51,19 @@ def page(recording: Recording, options: Options) -> str:
         "f.line": counts(max(0, one.line) for one in functions),
     }
     for one in there:
-        columns |= _times(one, _rows(recording.timed(one).lines, recording), functions)
+        columns |= _times(timed_program(recording.timed(one)), functions)
     columns |= _line_columns(program, functions, head)
     return drawn(title, head, columns)
 
 
-def _rows(table: Any, recording: Recording) -> Sequence[LineRow]:
-    """Return the rows of Python lines in the order of timed_program()."""
-    kinds = recording.functions["kind"]
-    return [row for row in table if kinds[row.function] == PYTHON and row.line >= 1]
-
-
-def _times(times: str, rows: Sequence[LineRow], functions: Sequence[TimedFunction]) -> Columns:
+def _times(program: TimedProgram, functions: Sequence[TimedFunction]) -> Columns:
     """Return the times of the lines, and the functions' sums of them, as in the report."""
-    columns: Columns = {f"l.{times}.{name[:-3]}": doubles([getattr(row, name) for row in rows]) for name in _VALUES}
-    own: dict[int, list[float]] = {one.id: [] for one in functions}
-    errors: dict[int, list[float]] = {one.id: [] for one in functions}
-    for row in rows:
-        own[row.function].append(row.own_ns)
-        errors[row.function].append(row.own_error_ns)
-    columns[f"f.{times}.own"] = doubles([sum(own[one.id]) for one in functions])
-    columns[f"f.{times}.own_error"] = doubles([math.hypot(*errors[one.id]) for one in functions])
+    times, same = program.times, [program.functions[one.id] for one in functions]
+    columns: Columns = {
+        f"l.{times}.{name[:-3]}": doubles([getattr(row, name) for row in program.lines]) for name in _VALUES
+    }
+    columns[f"f.{times}.own"] = doubles([one.own_ns for one in same])
+    columns[f"f.{times}.own_error"] = doubles([one.own_error_ns for one in same])
     return columns
 
 

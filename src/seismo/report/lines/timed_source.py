@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from seismo.report.libraries import file_key, libraries
-from seismo.report.sources import Source, Sources
+from seismo.report.sources import Sources
 from seismo.report.waiting import NOTABLE, known_waits
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from seismo.model import Recording
     from seismo.model.table import LineRow
+    from seismo.report.sources import Source
 
 PYTHON = 0
 SMALL = ("<lambda>", "<genexpr>", "<listcomp>", "<setcomp>", "<dictcomp>")
@@ -79,8 +80,13 @@ class TimedFile:
     name: str
     path: str
     functions: list[TimedFunction]
-    source: Source
+    sources: Sources
     library: str = ""
+
+    @property
+    def source(self) -> Source:
+        """Return its text, which is read at the first use."""
+        return self.sources.of(self.name)
 
     @property
     def own_ns(self) -> float:
@@ -180,7 +186,7 @@ def _files(recording: Recording, functions: list[TimedFunction]) -> list[TimedFi
     for key, members in by_file.items():
         name = members[0].file
         members.sort(key=lambda function: (function.span(), function.qualname))
-        keys[key] = TimedFile(name, sources.path(name), members, sources.of(name))
+        keys[key] = TimedFile(name, sources.path(name), members, sources)
     whose = libraries((key, file.path, (one.module for one in file.functions)) for key, file in keys.items())
     for key, file in keys.items():
         file.library = whose[key]

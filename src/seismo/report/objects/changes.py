@@ -9,7 +9,7 @@ difference.
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from seismo.escape import printable
 from seismo.model.difference import sure_change
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from seismo.model import Recording
+    from seismo.model.objects.groups import ObjectGroup
     from seismo.report.words import Signs
 
 NARROWEST_NAME = 24
@@ -34,29 +35,29 @@ NARROWEST_NAME = 24
 
 def write_changes(paper: Paper, old: Sequence[Recording], new: Sequence[Recording], limit: int | None) -> None:
     """Write the changes by type and by line. limit: rows of a table, or None for all."""
-    before, after = ([totals(one) for one in side] for side in (old, new))
-    facts = [("old", _described(old)), ("new", _described(new))]
-    moved = (
-        ("born", [one.born for one in before], [one.born for one in after]),
-        ("freed by the cycle collector", [one.died_by_gc for one in before], [one.died_by_gc for one in after]),
-        ("live at the end", [one.live for one in before], [one.live for one in after]),
-    )
-    facts.append(("change", ", ".join(_moved_by(*one, paper.signs) for one in moved)))
+    sides = [[totals(one) for one in side] for side in (old, new)]
+    facts = [("old", _described(old, sides[0])), ("new", _described(new, sides[1]))]
+    names = {"born": "born", "died_by_gc": "freed by the cycle collector", "live": "live at the end"}
+    moved = []
+    for name, what in names.items():
+        before, after = ([getattr(one, name) for one in side] for side in sides)
+        moved.append(_moved_by(what, before, after, paper.signs))
+    facts.append(("change", ", ".join(moved)))
     write_facts(paper, [*facts, *lacking(old, new, paper.signs)])
     for by, title in (("type", "Types"), ("type and line", "Lines")):
         if by == "type" or any(len(one.objects) for one in (*old, *new)):
             rows = _own_first(diff_objects(old, new, by))
-            _write(paper, title, [row for row in rows if _changed(row)], len(rows), limit)
+            changed = [row for row in rows if row.born_change or row.live_change or row.bytes_change]
+            _write(paper, title, changed, len(rows), limit)
 
 
 def _own_first(rows: Sequence[ObjectDiffRow]) -> list[ObjectDiffRow]:
     """Return the rows of the program's own lines, then those of libraries, each in unchanged order."""
     keys = {row: file_key(row.file, row.key.module) for row in rows}
-    modules: dict[str, set[str]] = {}
+    files: dict[str, tuple[str, set[str]]] = {}
     for row, key in keys.items():
-        modules.setdefault(key, set()).add(row.key.module)
-    files = {keys[row]: row.file for row in rows}
-    whose = libraries((key, files[key], members) for key, members in modules.items())
+        files.setdefault(key, (row.file, set()))[1].add(row.key.module)
+    whose = libraries((key, file, modules) for key, (file, modules) in files.items())
     return sorted(rows, key=lambda row: bool(whose[keys[row]]))
 
 
@@ -70,8 +71,7 @@ def _moved_by(what: str, old: Sequence[int], new: Sequence[int], signs: Signs) -
     return f"{signs.at_least}{change:+,} {what}" if change else f"no significant change of those {what}"
 
 
-def _described(side: Sequence[Recording]) -> str:
-    found = [totals(one) for one in side]
+def _described(side: Sequence[Recording], found: Sequence[ObjectGroup]) -> str:
     born, live = [one.born for one in found], [one.live for one in found]
     program = command_line(side[0])
     words = f"{len(side):,} runs, " if len(side) > 1 else ""
@@ -83,10 +83,6 @@ def _described(side: Sequence[Recording]) -> str:
 def _relative(new: float, old: float) -> str:
     words = growth(new, old)
     return f" ({words})" if words and new != old else ""
-
-
-def _changed(row: ObjectDiffRow) -> bool:
-    return bool(row.born_change or row.live_change or row.bytes_change)
 
 
 def _write(paper: Paper, title: str, rows: Sequence[ObjectDiffRow], whole: int, limit: int | None) -> None:
@@ -165,18 +161,13 @@ def as_json(old: Sequence[Recording], new: Sequence[Recording], paths: tuple[Seq
     several = len(old) > 1 or len(new) > 1
     content = files_of_sides(*paths)
     for by, name in (("type", "types"), ("type and line", "lines")):
-        content[name] = [
-            {
-                "type": row.key.type,
-                **(
-                    {"module": row.key.module, "qualname": row.key.qualname, "file": row.file, "line": row.line}
-                    if by != "type"
-                    else {}
-                ),
-                "old": row.old._asdict(),
-                "new": row.new._asdict(),
-                **({"old_most": row.old_most._asdict(), "new_most": row.new_most._asdict()} if several else {}),
-            }
-            for row in diff_objects(old, new, by)
-        ]
+        content[name] = [_data(row, by != "type", several) for row in diff_objects(old, new, by)]
     return json.dumps(content, indent=2)
+
+
+def _data(row: ObjectDiffRow, with_line: bool, several: bool) -> dict[str, Any]:
+    found: dict[str, Any] = {"type": row.key.type}
+    if with_line:
+        found |= {"module": row.key.module, "qualname": row.key.qualname, "file": row.file, "line": row.line}
+    sides = ("old", "new", "old_most", "new_most") if several else ("old", "new")
+    return found | {side: getattr(row, side)._asdict() for side in sides}
