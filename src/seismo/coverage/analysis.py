@@ -59,7 +59,8 @@ def analyze(recording: Recording, settings: Settings) -> CoverageReport:
     has_contexts = len(recording.contexts) > 0
     foreign = bool(recording.meta.get("source_format"))
     for path in progress.over("analyzing sources", sorted(chosen), len(chosen)):
-        if not foreign and _is_template(path, chosen[path]):
+        modules = chosen[path].modules
+        if not foreign and not _should_be_python(path) and modules and not any(modules):  # code of no module
             problems.append(Problem(path, "the code has the name of a file that is not Python: a template", True))
             continue
         try:
@@ -135,11 +136,6 @@ def _unseen(packages: set[str], files: dict[str, ExecutedLines]) -> list[str]:
 def _should_be_python(path: str) -> bool:
     ending = os.path.splitext(path)[1]
     return not ending or ending.startswith(".py")
-
-
-def _is_template(path: str, of: ExecutedLines) -> bool:
-    """Return True for a template: a file that is not Python, whose code has its name and belongs to no module."""
-    return not _should_be_python(path) and bool(of.modules) and not any(of.modules)
 
 
 def _ran(of: ExecutedLines) -> str:

@@ -77,18 +77,18 @@ class ParsedSource:
                 raise SourceError(f"the source cannot be parsed: {str(error) or type(error).__name__}", path) from None
         self._layout = Layout(self._tree, source)
         # Maps each line of a longer logical line to its first line, which stands for it in all sets of lines.
-        self.first_lines = self._first = self._layout.first
+        self.first_lines = self._layout.first
         self._code = code
         self._lines = frozenset(_lines_of(code)) if code is not None else frozenset()  # that have instructions
         excluded = self._excluded(exclude)
         ignored = excluded | self._layout.docstrings
-        first = self._first
+        first = self.first_lines
         self.excluded: frozenset[int] = frozenset(excluded)
         self.statements: frozenset[int] = frozenset({first.get(line, line) for line in self._lines - ignored} - ignored)
 
     def first_line(self, line: int) -> int:
         """Return the first line of the logical line of `line`, or, for -N, the negative of N's."""
-        return self._first.get(line, line) if line >= 0 else -self._first.get(-line, -line)
+        return self.first_lines.get(line, line) if line >= 0 else -self.first_lines.get(-line, -line)
 
     @functools.cached_property
     def source_lines(self) -> list[str]:
@@ -102,7 +102,7 @@ class ParsedSource:
         matched = self._matching(patterns)
         if not matched:
             return set()
-        first, layout = self._first, self._layout
+        first, layout = self.first_lines, self._layout
         excluded = {first.get(line, line) for line in matched}
         order = sorted(matched)
         for clause in layout.clauses:
@@ -139,7 +139,7 @@ class ParsedSource:
     def steps(self) -> Steps:
         """Return the steps from line to line that the code allows, with words for them."""
         assert self._tree is not None
-        found = Steps(self._tree, self._lines, self._first)
+        found = Steps(self._tree, self._lines, self.first_lines)
         self._tree = None  # it is large, and not used again
         return found
 
@@ -161,7 +161,7 @@ class ParsedSource:
     @functools.cached_property
     def no_branch(self) -> frozenset[int]:
         """Return the lines whose missing branches are excused."""
-        first = self._first
+        first = self.first_lines
         return frozenset(first.get(line, line) for line in self._matching(self._exclude_partial))
 
     def is_decided(self, line: int) -> bool:

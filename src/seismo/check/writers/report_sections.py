@@ -70,12 +70,8 @@ def _growths(outcome: Outcome) -> Section:
 def _unsteady(outcome: Outcome) -> Section:
     found = outcome.comparison.left_out if outcome.comparison is not None else {}
     rows = [
-        Row(
-            {"subject": plain(one), "quantities": quantities},
-            (Name(str(one)), ", ".join(quantities)),
-            falling(0.5, place),
-        )
-        for place, (one, quantities) in enumerate(list(found.items())[:MOST])
+        Row({"subject": plain(one), "quantities": of}, (Name(str(one)), ", ".join(of)), falling(0.5, place))
+        for place, (one, of) in enumerate(list(found.items())[:MOST])
     ]
     title, more = "Left out, because they differ from run to run", max(0, len(found) - MOST)
     return Section("unsteady", title, rows, headings=("of", "counts"), more=more)

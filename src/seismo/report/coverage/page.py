@@ -96,7 +96,7 @@ def file_data(file: FileCoverage) -> str:
     for arc in file.missing_branches:
         untaken.setdefault(arc[0], []).append(arc)
     marks = _marks(file, untaken)
-    sets = _ContextSets(file)
+    set_of, names, sets = _context_sets(file)
     lines = shown_lines(file.source_lines)
     size = max([len(lines), *marks]) if marks else len(lines)
     hits = file.hits or {}
@@ -110,12 +110,12 @@ def file_data(file: FileCoverage) -> str:
             if marks.get(line) == PARTIAL
             for arc in arcs
         ],
-        "names": sets.names,
-        "sets": sets.ranges,
+        "names": names,
+        "sets": sets,
     }
     columns = {
         "kind": counts(_kind(file, line, marks) for line in numbers),
-        "set": counts(sets.of.get(line, -1) + 1 for line in numbers),
+        "set": counts(set_of.get(line, -1) + 1 for line in numbers),
     }
     if file.hits is not None:
         columns["hits"] = counts(hits.get(line, 0) for line in numbers)
@@ -138,21 +138,18 @@ def _marks(file: FileCoverage, untaken: dict[int, list[tuple[int, int]]]) -> dic
     return marks
 
 
-class _ContextSets:
-    """The contexts of a file's lines: `names`, and distinct sets as `ranges` of their numbers.
+def _context_sets(file: FileCoverage) -> tuple[dict[int, int], list[str], list[list[tuple[int, int]]]]:
+    """Return the number of the set of contexts of each line that has one, the contexts' names, and the sets.
 
-    of: the number of the set for each line that has one.
+    A set has ranges of the numbers of its contexts.
     """
-
-    def __init__(self, file: FileCoverage) -> None:
-        known: dict[str, int] = {}
-        sets: dict[tuple[int, ...], int] = {}
-        self.of: dict[int, int] = {}
-        if any(name for names in file.contexts_by_line.values() for name in names):
-            for line in file.executed:
-                names = file.contexts_of(line)
-                if names and names != [""]:
-                    numbers = tuple(sorted(known.setdefault(name, len(known)) for name in names))
-                    self.of[line] = sets.setdefault(numbers, len(sets))
-        self.names = [shown(name, _NAME) or "(no context)" for name in known]
-        self.ranges = [list(runs(numbers)) for numbers in sets]
+    known: dict[str, int] = {}
+    sets: dict[tuple[int, ...], int] = {}
+    of: dict[int, int] = {}
+    if any(name for names in file.contexts_by_line.values() for name in names):
+        for line in file.executed:
+            names = file.contexts_of(line)
+            if names and names != [""]:
+                numbers = tuple(sorted(known.setdefault(name, len(known)) for name in names))
+                of[line] = sets.setdefault(numbers, len(sets))
+    return of, [shown(name, _NAME) or "(no context)" for name in known], list(map(runs, sets))
