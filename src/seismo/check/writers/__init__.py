@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from seismo.check.writers.ci_services import github, junit
+from seismo.check.writers.github_and_junit import github, junit
 from seismo.check.writers.report_sections import story
 from seismo.check.writers.text import text
 from seismo.report.story.document import document
