@@ -25,13 +25,14 @@ class Column(NamedTuple):
     """A column of a table.
 
     cell: returns the text of a cell, given the object that makes the cells and the subject of the row. about: a tooltip
-    for pages. value: returns the number by which a page sorts rows, from the same arguments.
+    for pages. value: returns the number by which a page sorts rows, from the same arguments. style: for a terminal.
     """
 
     head: str
     cell: Callable[[Any, Any], str]
     about: str = ""
     value: Callable[[Any, Any], float] | None = None
+    style: str = ""
 
 
 def made(

@@ -12,7 +12,7 @@ from seismo.escape import printable
 from seismo.model import Builder
 from seismo.report import words
 from seismo.report.calls import KIND
-from seismo.report.calls.functions import FunctionCells, selected_rows
+from seismo.report.calls.functions import COLUMNS, FunctionCells, selected_rows
 from seismo.report.calls.imports import with_imports_as_one
 from seismo.report.calls.page import CALLS_IN_NOTEBOOK, calls_frame
 from seismo.report.options import Options
@@ -262,7 +262,7 @@ def test_the_table_has_the_report_to_the_letter(show, json_tool, doubtful, times
     cells = FunctionCells(table, words.Signs(), times)
     rows = selected_rows(table, "own", Modules())
     names = ["own", "error", "percent", "total", "calls"]
-    expected = [[cells.name(row), *(cells.cell(name, row).strip() for name in names)] for row in rows]
+    expected = [[cells.name(row), *(COLUMNS[name].cell(cells, row).strip() for name in names)] for row in rows]
     shown = show(recording, times=times, size=(1280, 9_000))
     found = shown.page.evaluate(
         """names => Array.from(document.querySelectorAll('.functions tbody tr:not(.space)'), row => [

@@ -6,7 +6,7 @@ that are shown become Python objects: filters and orders work on the columns of 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from seismo.errors import UsageError, did_you_mean
 from seismo.escape import printable
@@ -14,14 +14,15 @@ from seismo.report import words as text
 from seismo.report.calls.sort_orders import ERRORS, ORDERS, in_order
 from seismo.report.function_names import fitted, place, shown_name
 from seismo.report.paper import ROOMY, Paper, Span
-from seismo.report.tables import Grid
+from seismo.report.tables import Column, Grid
 from seismo.report.waiting import LEAST, NOTABLE, WORDS, reasons
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Mapping, Sequence
+    from collections.abc import Callable, Container, Sequence
 
     from seismo.model import FunctionRow, NodeRow, Table
     from seismo.report.shown_functions import Modules
+    from seismo.report.tables import Columns
 
 USUAL, FEWEST = 20, 10  # default rows of the table, and rows that are shown even if they are small
 SMALL = 0.01  # share of the time; smaller rows are left out
@@ -63,8 +64,8 @@ class FunctionCells:
         return text.aligned(text.time(ns, self.columns[ERRORS[column]][row], self.signs))
 
     def error(self, row: int) -> str:
-        """Return the own time's relative error if it is notable, else ""."""
-        return text.error(self.columns["own_error_ns"][row], self.columns["own_ns"][row], self.signs)
+        """Return the own time's relative error if it is notable, else blanks."""
+        return text.left(text.error(self.columns["own_error_ns"][row], self.columns["own_ns"][row], self.signs), 6)
 
     def waiting(self, row: int) -> str:
         """Return the waiting within the own time if it is notable, else ""."""
@@ -77,18 +78,6 @@ class FunctionCells:
             return ""
         wait, ready, lock = (self.columns[name][row] for name in ("wait_ns", "ready_ns", "lock_ns"))
         return reasons(wait, ready, lock, self.known, self.roomy)
-
-    def threads(self, row: int) -> str:
-        """Return how many threads ran at once while it did, or "" if unknown."""
-        return f"{self.at_once[row]:.1f}" if self.at_once[row] else ""
-
-    def heading(self, column: str) -> str:
-        """Return the heading of a column."""
-        return COLUMNS[column].others.get(self.times, COLUMNS[column].heading)
-
-    def cell(self, column: str, row: int) -> str:
-        """Return the text of a cell."""
-        return FORMS[COLUMNS[column].form](self, COLUMNS[column].of, row)
 
     def calls(self, row: int) -> str:
         """Return the number of calls, marked if it is a lower bound."""
@@ -107,6 +96,10 @@ class FunctionCells:
         number = self.columns[column][row]
         return text.count(number) if number else ""
 
+    def awaiting(self, row: int) -> str:
+        """Return the time at awaits, or "" if there were none."""
+        return self.time("await_ns", row) if self.columns["await_ns"][row] else ""
+
     def share(self, column: str, row: int) -> str:
         """Return a time's share of all own time."""
         return text.share(self.columns[column][row], self.columns[ERRORS[column]][row], self.whole_ns)
@@ -120,64 +113,53 @@ class FunctionCells:
         return place(*(self.columns[name][row] for name in ("kind", "module", "file", "line")))
 
 
-class Column(NamedTuple):
-    """A column of the table in the terminal, in documents and on the page, which receives it unchanged.
+def _of(cell: Callable[[FunctionCells, str, int], str], column: str) -> Callable[[FunctionCells, int], str]:
+    return lambda cells, row: cell(cells, column, row)
 
-    form: the kind of cell, a key of FORMS here and in web/src/table/functions.ts. of: the value; for a time, its name
-    without "_ns". about: text of a tooltip. others: headings for other values of --time.
-    """
-
-    heading: str
-    form: str
-    of: str
-    about: str
-    style: str = ""
-    others: Mapping[str, str] = {}
-
-
-FORMS: dict[str, Callable[[FunctionCells, str, int], str]] = {
-    "time": lambda cells, of, row: cells.time(f"{of}_ns", row),
-    "error": lambda cells, _, row: text.left(cells.error(row), 6),
-    "share": lambda cells, of, row: cells.share(f"{of}_ns", row),
-    "waiting": lambda cells, _, row: cells.waiting(row),
-    "reasons": lambda cells, _, row: cells.reasons(row),
-    "threads": lambda cells, _, row: cells.threads(row),
-    "each": lambda cells, _, row: cells.each(row),
-    "calls": lambda cells, _, row: cells.calls(row),
-    "count": lambda cells, of, row: cells.count(of, row),
-    "span": lambda cells, of, row: cells.time(f"{of}_ns", row) if cells.columns[f"{of}_ns"][row] else "",
-}
 
 # By the names of --columns. Blanks after a heading align it with numbers that have a unit.
-COLUMNS = {
-    "own": Column(
-        "own  ", "time", "own", "time that the function itself took", "time", {"wait": "waiting  ", "calls": "calls"}
-    ),
-    "error": Column("", "error", "own", "error of the own time, in 19 of 20 cases", "quiet"),
-    "percent": Column(
-        "own %", "share", "own", "share of all own time", others={"wait": "waiting %", "calls": "calls %"}
-    ),
-    "waiting": Column("waiting  ", "waiting", "wait", "time of its own in which it did not run"),
-    "for": Column("for", "reasons", "wait", "what it mostly waited for", "quiet"),
-    "at-once": Column("at once", "threads", "own", "threads that ran at once while it ran, estimated"),
+COLUMNS: Columns = {
+    "own": Column("own  ", _of(FunctionCells.time, "own_ns"), "time that the function itself took", style="time"),
+    "error": Column("±", FunctionCells.error, "error of the own time, in 19 of 20 cases", style="quiet"),
+    "percent": Column("own %", _of(FunctionCells.share, "own_ns"), "share of all own time"),
+    "waiting": Column("waiting  ", FunctionCells.waiting, "time of its own in which it did not run"),
+    "for": Column("for", FunctionCells.reasons, "what it mostly waited for", style="quiet"),
+    "at-once": Column("at once", lambda cells, row: f"{cells.at_once[row]:.1f}" if cells.at_once[row] else ""),
     "total": Column(
-        "total  ",
-        "time",
-        "total",
-        "time that the function and all that it called took",
-        others={"calls": "total calls"},
+        "total  ", _of(FunctionCells.time, "total_ns"), "time that the function and all that it called took"
     ),
-    "total-percent": Column("total %", "share", "total", "share of all own time that the total is"),
-    "each": Column("own/call  ", "each", "own", "own time of a call"),
-    "calls": Column("calls", "calls", "calls", "how often it was called"),
-    "resumes": Column("resumes", "count", "resumes", "how often a generator or coroutine went on"),
-    "exceptions": Column("raised", "count", "exceptions", "how often it ended with an exception"),
-    "awaiting": Column("awaiting  ", "span", "await", "time between a coroutine's suspensions and resumptions"),
-    "awaits": Column("awaits", "count", "awaits", "how often it was suspended to await something"),
+    "total-percent": Column("total %", _of(FunctionCells.share, "total_ns")),
+    "each": Column("own/call  ", FunctionCells.each),
+    "calls": Column("calls", FunctionCells.calls, "how often it was called"),
+    "resumes": Column("resumes", _of(FunctionCells.count, "resumes"), "how often a generator or coroutine went on"),
+    "exceptions": Column("raised", _of(FunctionCells.count, "exceptions"), "how often it ended with an exception"),
+    "awaiting": Column("awaiting  ", FunctionCells.awaiting, "time between a coroutine's suspensions and resumptions"),
+    "awaits": Column("awaits", _of(FunctionCells.count, "awaits")),
+}
+# The headings that differ by --time.
+HEADS = {
+    "wait": {"own": "waiting  ", "percent": "waiting %"},
+    "calls": {"own": "calls", "percent": "calls %", "total": "total calls"},
+}
+# The columns of the page, in its order, with the kind of cell (a key of FORMS in web/src/table/functions.ts) and the
+# value that it shows; of a time without "_ns". The page leaves out those that would be empty.
+OF_PAGE = {
+    "own": ("time", "own"),
+    "error": ("error", "own"),
+    "percent": ("share", "own"),
+    "waiting": ("waiting", "wait"),
+    "for": ("reasons", "wait"),
+    "total": ("time", "total"),
+    "calls": ("calls", "calls"),
+    "resumes": ("count", "resumes"),
+    "exceptions": ("count", "exceptions"),
+    "awaiting": ("span", "await"),
 }
 
-# The columns of the page, in its order; the page leaves out those that would be empty.
-OF_PAGE = ("own", "error", "percent", "waiting", "for", "total", "calls", "resumes", "exceptions", "awaiting")
+
+def head(name: str, times: str) -> str:
+    """Return the heading of a column for a value of --time."""
+    return HEADS.get(times, {}).get(name, COLUMNS[name].head)
 
 
 def page_columns() -> list[dict[str, object]]:
@@ -185,13 +167,13 @@ def page_columns() -> list[dict[str, object]]:
     return [
         {
             "name": name,
-            "form": column.form,
-            "of": column.of,
-            "about": column.about,
-            "title": column.heading.strip() or "±",
-            "waiting": column.others.get("wait", column.heading).strip() or "±",
+            "form": form,
+            "of": of,
+            "about": COLUMNS[name].about,
+            "title": COLUMNS[name].head.strip(),
+            "waiting": head(name, "wait").strip(),
         }
-        for name, column in ((name, COLUMNS[name]) for name in OF_PAGE)
+        for name, (form, of) in OF_PAGE.items()
     ]
 
 
@@ -210,27 +192,29 @@ def chosen_columns(words: str) -> list[str]:
 
 def usual_columns(cells: FunctionCells, rows: Sequence[int], order: str, roomy: bool) -> list[str]:
     """Return the default columns for these rows, without empty ones. roomy: allow more columns."""
-    columns = cells.columns
-    names = ["own", "error", "percent", "total", "calls"]
-    if cells.times == "calls":
-        names = ["percent", "calls", "total"]
-        names += ["exceptions"] if any(columns["exceptions"][row] for row in rows) else []
-        return names + (["resumes"] if any(columns["resumes"][row] for row in rows) else [])
-    if not any(map(cells.error, rows)):
-        names.remove("error")
-    if not any(columns["calls"]):  # a format without calls
-        names.remove("calls")
-    if any(columns["resumes"][row] for row in rows):
-        names.append("resumes")
-    waits = cells.times != "wait" and any(columns["wait_ns"][row] >= max(1, cells.notable_ns) for row in rows)
-    if waits or cells.times == "wait":
-        at = names.index("total")
-        names[at:at] = ["waiting"] * waits + ["for"] * any(map(cells.reasons, rows))
-    if any(cells.at_once[row] >= PARALLEL for row in rows):
-        names.insert(names.index("total"), "at-once")
-    if order == "awaiting" or (roomy and any(columns["await_ns"][row] for row in rows)):
-        names.insert(names.index("total"), "awaiting")
-    return names
+    columns, times = cells.columns, cells.times
+
+    def any_is(name: str, least: float = 1) -> bool:
+        return any(columns[name][row] >= least for row in rows)
+
+    if times == "calls":
+        shown = dict.fromkeys(("percent", "calls", "total"), True)
+        shown |= {name: any_is(name) for name in ("exceptions", "resumes")}
+    else:
+        waits = times != "wait" and any_is("wait_ns", max(1, cells.notable_ns))
+        shown = {
+            "own": True,
+            "error": any(cells.error(row).strip() for row in rows),
+            "percent": True,
+            "waiting": waits,
+            "for": (waits or times == "wait") and any(map(cells.reasons, rows)),
+            "at-once": any(cells.at_once[row] >= PARALLEL for row in rows),
+            "awaiting": order == "awaiting" or (roomy and any_is("await_ns")),
+            "total": True,
+            "calls": any(columns["calls"]),  # some formats have none
+            "resumes": any_is("resumes"),
+        }
+    return [name for name, wanted in shown.items() if wanted]
 
 
 def selected_rows(
@@ -318,13 +302,14 @@ def _write_table(
 
     Numbers align right, words left. An error is close to its time.
     """
-    lines = [[cells.heading(name) for name in columns], *([cells.cell(name, row) for name in columns] for row in rows)]
+    heads = [head(name, cells.times) for name in columns]
+    lines = [heads, *([COLUMNS[name].cell(cells, row) for name in columns] for row in rows)]
     if "for" in columns:
         at = columns.index("for")
         width = max(text.cells(line[at]) for line in lines)
         lines = [[*line[:at], text.left(line[at], width), *line[at + 1 :]] for line in lines]
     close = [at for at, name in enumerate(columns) if at == 0 or name in ("error", "for")]
-    dropped = [cells.heading(name).strip() for name in narrow]
+    dropped = [head(name, cells.times).strip() for name in narrow]
     grid = Grid(lines[0], lines[1:], paper.width, dropped, NARROWEST_NAME, close)
     paper.line((f"{grid.head}function", "quiet"))
     for row, line in zip(rows, lines[1:], strict=True):

@@ -8,12 +8,20 @@ from typing import TYPE_CHECKING, Any
 from seismo.model.idle_threads import without_idle
 from seismo.model.recording import BY_CALLS
 from seismo.report import words as text
-from seismo.report.calls.functions import FunctionCells, order_words, selected_rows, usual_columns, whole_words
+from seismo.report.calls.functions import (
+    COLUMNS,
+    FunctionCells,
+    head,
+    order_words,
+    selected_rows,
+    usual_columns,
+    whole_words,
+)
 from seismo.report.calls.imports import with_imports_as_one
 from seismo.report.calls.options import usual_times
 from seismo.report.calls.sources import block
 from seismo.report.calls.threads import threads_at_once
-from seismo.report.calls.tree import Branch, CallTree, Limits, Rest, open_tree, shown_items, tree_remarks, tree_title
+from seismo.report.calls.tree import CallTree, Limits, Line, open_tree, shown_lines, tree_remarks, tree_title
 from seismo.report.facts import cpu_ns, header, is_watch, thread_count, unended, wall_ns
 from seismo.report.function_names import is_compiled
 from seismo.report.libraries import of_functions
@@ -24,7 +32,7 @@ from seismo.report.story.steps import Steps, option
 from seismo.report.waiting import known_waits
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from seismo.model import Recording
     from seismo.report.options import Options
@@ -90,9 +98,14 @@ class Functions:
 def times(columns: Any, row: int, by: str) -> dict[str, Any]:
     """Return the times of a row; if `by` is calls, the time columns hold calls."""
     names = ("own_ns", "own_error_ns", "total_ns", "total_error_ns", "wait_ns", "await_ns")
+    return _amounts(lambda name: columns[name][row], names, by)
+
+
+def _amounts(value: Callable[[str], float], names: Sequence[str], by: str) -> dict[str, Any]:
+    """Return these times, or calls if there are no times. value: returns one by its name."""
     if by == BY_CALLS:
-        return {**dict.fromkeys(names), "total_calls": round(columns["total_ns"][row])}
-    return {name: rounded(columns[name][row]) for name in names}
+        return {**dict.fromkeys(names), "total_calls": round(value("total_ns"))}
+    return {name: rounded(value(name)) for name in names}
 
 
 def story(recording: Recording, file: str, most: int, options: Options) -> Story:
@@ -152,13 +165,13 @@ def _functions(functions: Functions, rows: Sequence[int], most: int, modules: Mo
     cells = functions.cells
     shown = rows[:most]
     columns = usual_columns(cells, shown, "own", True)
-    headings = ["±" if name == "error" else cells.heading(name).strip() for name in columns]
+    headings = [head(name, cells.times).strip() for name in columns]
     own = cells.columns["own_ns"]
     largest = own[shown[0]] if shown else 0.0
     made = [
         Row(
             functions.data(row),
-            [*(cells.cell(name, row).strip() for name in columns), *functions.names(row)],
+            [*(COLUMNS[name].cell(cells, row).strip() for name in columns), *functions.names(row)],
             falling(0.95, place, own[row] / largest if largest > 0 else 0.0),
         )
         for place, row in enumerate(shown)
@@ -182,101 +195,45 @@ def _functions(functions: Functions, rows: Sequence[int], most: int, modules: Mo
 def _paths(recording: Recording, functions: Functions, modules: Modules, limits: Limits, threads: int) -> Section:
     tree = CallTree(recording, modules, limits)
     open_tree(tree)
-    rows = []
-    for item, indent in shown_items(tree):
-        if isinstance(item, Rest):
-            rows.append(_rest(item, indent, tree))
-        elif isinstance(item, list):
-            rows.append(_run(item, indent, tree, functions))
-        else:
-            rows.append(_branch(item, indent, tree, functions))
+    rows = [_tree_row(line, tree, functions) for line in shown_lines(tree)]
     remark = "; ".join([f"{_SIGNS.hot} hot path", *tree_remarks(tree, modules, threads)])
     none = "nothing in it matches the filter" if modules else "none"
     return Section("paths", tree_title(tree), rows, "tree", remark=remark, none=none)
 
 
-def _share(total_ns: float, tree: CallTree) -> float:
-    return total_ns / tree.whole_ns if tree.whole_ns > 0 else 0.0
-
-
-def _amounts(of: Branch | Rest, tree: CallTree, *names: str) -> dict[str, Any]:
-    """Return the times of a row of the tree, or calls if there are no times."""
-    if tree.times == BY_CALLS:
-        return {**dict.fromkeys(names), "total_calls": round(of.total_ns)}
-    return {name: rounded(getattr(of, name)) for name in names}
-
-
-def _branch(branch: Branch, indent: int, tree: CallTree, functions: Functions) -> Row:
-    row = branch.function
-    packages = tree.folds.libraries(branch.inside) if tree.folds and branch.inside else []
-    data = {
-        "what": "fold" if branch.inside else "function",
-        "depth": indent,
-        "hot": branch.hot,
-        **functions.place(row),
-        "total_share": share(branch.total_ns, tree.whole_ns),
-        **_amounts(branch, tree, "total_ns", "total_error_ns", "own_ns", "own_error_ns", "wait_ns"),
-        "calls": branch.calls,
-        "calls_at_least": branch.lower_bound,
-        "levels": branch.levels,
-        "frames": len(branch.inside) or branch.levels,
-        "packages": packages,
-    }
-    amounts = f"{text.amount(branch.total_ns, branch.total_error_ns, _SIGNS, tree.times)} total"
-    if tree.times != BY_CALLS:
-        amounts += f", {text.time(branch.own_ns, branch.own_error_ns, _SIGNS)} own"
-    calls = text.calls(branch.calls, branch.lower_bound, _SIGNS) if branch.calls else ""
-    cells = [
-        _SIGNS.hot if branch.hot else "",
-        text.share(branch.total_ns, branch.total_error_ns, tree.whole_ns),
-        amounts + (f", {calls} {'call' if calls == '1' else 'calls'}" if calls else ""),
-        Name(functions.cells.name(row)),
-        Name(functions.cells.where(row)),
-    ]
-    if branch.inside:
-        cells += [f"{_SIGNS.cut} {text.number_of(len(branch.inside), 'path')} of", Name(", ".join(packages[:6]))]
-    elif branch.levels > 1:
-        cells.append(f"{branch.levels:,} deep")
-    weight = falling(0.9, indent, _share(branch.total_ns, tree))
-    return Row(data, cells, weight, indent)
-
-
-def _run(run: list[Branch], indent: int, tree: CallTree, functions: Functions) -> Row:
-    first = run[0]
-    modules = list(dict.fromkeys(functions.place(branch.function)["module"] or "?" for branch in run))
-    data = {
-        "what": "run",
-        "depth": indent,
-        "hot": all(branch.hot for branch in run),
-        "total_share": share(first.total_ns, tree.whole_ns),
-        **_amounts(first, tree, "total_ns", "total_error_ns"),
-        "frames": len(run),
-        "packages": modules,
-    }
-    cells = [
-        _SIGNS.hot if data["hot"] else "",
-        text.share(first.total_ns, first.total_error_ns, tree.whole_ns),
-        f"{text.amount(first.total_ns, first.total_error_ns, _SIGNS, tree.times)} total",
-        f"{_SIGNS.cut} {len(run):,} nested calls of",
-        Name(", ".join(modules)),
-    ]
-    return Row(data, cells, falling(0.9, indent, _share(first.total_ns, tree)), indent)
-
-
-def _rest(rest: Rest, indent: int, tree: CallTree) -> Row:
-    data = {
-        "what": "rest",
-        "depth": indent,
-        "total_share": share(rest.total_ns, tree.whole_ns),
-        **_amounts(rest, tree, "total_ns"),
-        "words": rest.words,
-    }
-    cells = [
-        text.percent(rest.total_ns, tree.whole_ns),
-        f"{text.amount(rest.total_ns, 0.0, _SIGNS, tree.times)} total",
-        f"{_SIGNS.cut} {rest.words}",
-    ]
-    return Row(data, cells, falling(0.3, indent, _share(rest.total_ns, tree)), indent)
+def _tree_row(line: Line, tree: CallTree, functions: Functions) -> Row:
+    branch, whole_ns = line.branch, tree.whole_ns
+    data: dict[str, Any] = {"what": line.what, "depth": line.indent}
+    if line.what != "rest":
+        data["hot"] = line.hot
+    if branch:
+        data |= functions.place(branch.function)
+    data["total_share"] = share(line.total_ns, whole_ns)
+    total = f"{text.amount(line.total_ns, line.total_error_ns, _SIGNS, tree.times)} total"
+    if branch:
+        names = ("total_ns", "total_error_ns", "own_ns", "own_error_ns", "wait_ns")
+        data |= _amounts(lambda name: getattr(branch, name), names, tree.times)
+        data |= {"calls": branch.calls, "calls_at_least": branch.lower_bound, "levels": branch.levels}
+        if tree.times != BY_CALLS:
+            total += f", {text.time(branch.own_ns, branch.own_error_ns, _SIGNS)} own"
+        calls = text.calls(branch.calls, branch.lower_bound, _SIGNS) if branch.calls else ""
+        total += f", {calls} {'call' if calls == '1' else 'calls'}" if calls else ""
+        about: list[str] = [Name(functions.cells.name(branch.function)), Name(functions.cells.where(branch.function))]
+        if branch.inside:
+            about += [f"{_SIGNS.cut} {text.number_of(line.frames, 'path')} of", Name(", ".join(line.packages[:6]))]
+        elif branch.levels > 1:
+            about.append(f"{branch.levels:,} deep")
+    elif line.what == "run":
+        data |= _amounts(lambda name: getattr(line, name), ("total_ns", "total_error_ns"), tree.times)
+        about = [f"{_SIGNS.cut} {line.frames:,} nested calls of", Name(", ".join(line.packages))]
+    else:
+        data |= {**_amounts(lambda name: getattr(line, name), ("total_ns",), tree.times), "words": line.words}
+        about = [f"{_SIGNS.cut} {line.words}"]
+    if line.what != "rest":
+        data |= {"frames": line.frames, "packages": line.packages}
+    cells = [_SIGNS.hot if line.hot else "", text.share(line.total_ns, line.total_error_ns, whole_ns), total, *about]
+    of_whole = line.total_ns / whole_ns if whole_ns > 0 else 0.0
+    return Row(data, cells, falling(0.3 if line.what == "rest" else 0.9, line.indent, of_whole), line.indent)
 
 
 # ---- Sources, threads and steps. ----

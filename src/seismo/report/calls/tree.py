@@ -101,7 +101,6 @@ class Branch:
     own_error_ns: float = 0.0
     wait_ns: float = 0.0  # part of the total
     calls: int = 0
-    resumes: int = 0
     lower_bound: bool = False
     running: bool = False
     opened: bool = False
@@ -152,7 +151,6 @@ class CallTree:
         self._table = recording.functions
         self.notable_ns = NOTABLE * (sum(self._table["own_ns"]) + (sum(self._table["wait_ns"])))
         self._calls: Sequence[int] = tree["calls"]
-        self._resumes: Sequence[int] = tree["resumes"]
         self._flags: Sequence[int] = tree["flags"]
         self._hidden = modules.left_out(recording.functions)
         self._system = import_system(recording) if limits.fold and not limits.imports else ImportSystem()
@@ -211,6 +209,11 @@ class CallTree:
         """Return True for the body of an imported module, unless the import system is shown, too."""
         return self._functions[node] in self._system.bodies
 
+    def modules(self, branches: Iterable[Branch]) -> list[str]:
+        """Return the modules of the branches' functions, each once."""
+        modules = self._table["module"]
+        return list(dict.fromkeys(modules[branch.function] or "?" for branch in branches))
+
     def _sum_own(self, branch: Branch, nodes: Sequence[int]) -> None:
         """Sum own times and errors: errors add up within a function, and are independent between functions."""
         branch.own_ns = sum(self._owns[node] for node in nodes)
@@ -221,7 +224,6 @@ class CallTree:
 
     def _count(self, branch: Branch, nodes: Sequence[int]) -> None:
         branch.calls = sum(self._calls[node] for node in nodes)
-        branch.resumes = sum(self._resumes[node] for node in nodes)
         branch.lower_bound = any(self._flags[node] & LOWER_BOUND for node in nodes)
         branch.running = any(self._flags[node] & BEFORE_START for node in nodes)
 
@@ -328,32 +330,43 @@ def _mark_hot(roots: list[Branch]) -> None:
 
 
 @dataclass
-class Rest:
-    """The unopened children of a branch, as one line."""
+class Line:
+    """A line of an opened tree.
 
-    total_ns: float
-    words: str
-
-
-def shown_items(tree: CallTree) -> Iterator[tuple[Branch | list[Branch] | Rest, int]]:
-    """Yield the lines of an opened tree, top down, with their indentation.
-
-    A list is a run of branches that merely call on, shown as one line.
+    what: "function"; "fold", of a library; "run", of branches that merely call on; or "rest", of unopened branches.
+    frames: how many it stands for. packages: of a fold; of a run, its modules. words: about the rest.
     """
-    waiting: list[tuple[Branch | Rest, int]] = []  # a stack: the next one is last
-    _push(waiting, tree, tree.roots, 0)
+
+    what: str
+    indent: int
+    total_ns: float
+    total_error_ns: float = 0.0
+    hot: bool = False
+    branch: Branch | None = None  # of a function or a fold
+    frames: int = 0
+    packages: Sequence[str] = ()
+    words: str = ""
+
+
+def shown_lines(tree: CallTree) -> Iterator[Line]:
+    """Yield the lines of an opened tree, top down."""
+    waiting = _level(tree, tree.roots, 0)  # a stack: the next one is last
     while waiting:
         item, indent = waiting.pop()
-        if isinstance(item, Rest):
-            yield item, indent
+        if isinstance(item, Line):
+            yield item
             continue
+        total = item.total_ns, item.total_error_ns
         run = _run(item) if tree.limits.fold and item.depth > 1 else []
         if len(run) >= (LONG_RUN_OF_OWN if tree.folds else LONG_RUN):
-            yield run, indent
+            hot, modules = all(branch.hot for branch in run), tree.modules(run)
+            yield Line("run", indent, *total, hot, frames=len(run), packages=modules)
             waiting.append((run[-1].children[0], indent + 1))
             continue
-        yield item, indent
-        _push(waiting, tree, item.children, indent + 1)
+        frames = len(item.inside) or item.levels
+        packages = tree.folds.libraries(item.inside) if tree.folds and item.inside else []
+        yield Line("fold" if item.inside else "function", indent, *total, item.hot, item, frames, packages)
+        waiting += _level(tree, item.children, indent + 1)
 
 
 def _run(branch: Branch) -> list[Branch]:
@@ -365,8 +378,10 @@ def _run(branch: Branch) -> list[Branch]:
     return run
 
 
-def _push(waiting: list[tuple[Branch | Rest, int]], tree: CallTree, branches: list[Branch], indent: int) -> None:
+def _level(tree: CallTree, branches: list[Branch], indent: int) -> list[tuple[Branch | Line, int]]:
+    """Return the opened ones of these branches, the last first, behind a line for the rest."""
     limits = tree.limits
+    found: list[tuple[Branch | Line, int]] = []
     rest = [branch for branch in branches if not branch.opened]
     rest_ns = sum(branch.total_ns for branch in rest)
     if rest and rest_ns >= (0.01 if limits.share else 0) * tree.whole_ns:
@@ -375,8 +390,8 @@ def _push(waiting: list[tuple[Branch | Rest, int]], tree: CallTree, branches: li
             why = " (deeper: --depth)"
         elif limits.fold and rest[0].goes_in_circles():
             why = ": the recursion goes on"
-        waiting.append((Rest(rest_ns, f"{len(rest):,} more{why}"), indent))
-    waiting += [(branch, indent) for branch in reversed(branches) if branch.opened]
+        found.append((Line("rest", indent, rest_ns, words=f"{len(rest):,} more{why}"), indent))
+    return found + [(branch, indent) for branch in reversed(branches) if branch.opened]
 
 
 def tree_remarks(tree: CallTree, modules: Modules, all_threads: int) -> list[str]:
@@ -445,13 +460,8 @@ class _TreeWriter:
         """Write the heading, the branches, and the rest of each."""
         heads = ["total %", "total  ", *["own  "] * self._own, *["waiting  "] * self._waits, "calls"]
         self._paper.line((f"  {''.join(self._padded(heads))}  function", "quiet"))
-        for item, indent in shown_items(self._tree):
-            if isinstance(item, Rest):
-                self._write_rest(item, indent)
-            elif isinstance(item, list):
-                self._write_run(item, indent)
-            else:
-                self._write_branch(item, indent)
+        for line in shown_lines(self._tree):
+            self._write_line(line)
 
     def _numbers(self, branch: Branch) -> list[str]:
         """Return the cells of a branch: the total and its share, own time and waiting if they are shown, the calls."""
@@ -461,48 +471,55 @@ class _TreeWriter:
         count = text.calls(branch.calls, branch.lower_bound, self._paper.signs) if branch.calls else ""
         return [*self._total(branch), *own, *[waiting] * self._waits, count]
 
-    def _total(self, branch: Branch) -> list[str]:
-        share = text.share(branch.total_ns, branch.total_error_ns, self._tree.whole_ns)
-        return [share, self._amount(branch.total_ns, branch.total_error_ns)]
+    def _total(self, of: Branch | Line) -> list[str]:
+        share = text.share(of.total_ns, of.total_error_ns, self._tree.whole_ns)
+        return [share, self._amount(of.total_ns, of.total_error_ns)]
 
-    def _amount(self, value: float, error: float = 0.0) -> str:
+    def _amount(self, value: float, error: float) -> str:
         return text.aligned(text.amount(value, error, self._paper.signs, self._tree.times))
 
     def _padded(self, cells: list[str]) -> list[str]:
         """Return the cells in the widths of their columns; those that are missing are blank."""
-        return [
-            text.right(cell, width) for cell, width in zip(cells + [""] * len(self._widths), self._widths, strict=False)
-        ]
+        cells = cells + [""] * (len(self._widths) - len(cells))
+        return list(map(text.right, cells, self._widths))
 
-    def _write_branch(self, branch: Branch, indent: int) -> None:
+    def _write_line(self, line: Line) -> None:
         signs = self._paper.signs
-        share, total, *own, count = self._padded(self._numbers(branch))
-        style = "hot" if branch.hot else "name"
-        mark = (signs.hot + " ", "hot") if branch.hot else ("  ", "")
-        extra = f" ({branch.levels:,} deep)" if branch.levels > 1 else ""
-        lead, room = self._indented(indent)
-        if branch.running and not branch.inside and text.cells(self._cells.name(branch.function) + RUNNING) <= room:
-            extra += RUNNING
-        name = (
-            self._fold_spans(branch, room - len(extra), style)
-            if branch.inside
-            else name_spans(self._cells, branch.function, max(8, room - len(extra)), style)
-        )
-        numbers: list[Span | str] = [(share + total, "strong" if branch.hot else ""), ("".join(own), "time"), count]
-        self._paper.line(mark, *numbers, "  ", lead, *name, (extra, "quiet"))
+        lead, room = self._indented(line.indent)
+        style = "quiet"
+        if line.branch:
+            style = "strong" if line.hot else ""
+            about = self._branch_spans(line, line.branch, room)
+        elif line.what == "run":
+            words = f"{signs.cut} {line.frames:,} nested calls of {printable(', '.join(line.packages))}"
+            # Cutting keeps the end, where the modules are.
+            about = [(text.shorten(words, max(8, room), signs), "quiet")]
+        else:
+            about = [(f"{signs.cut} {line.words}", "quiet")]
+        share, total, *own, count = self._padded(self._numbers(line.branch) if line.branch else self._total(line))
+        mark = (signs.hot + " ", "hot") if line.hot else ("  ", "")
+        self._paper.line(mark, (share + total, style), ("".join(own), "time"), count, "  ", lead, *about)
 
-    def _fold_spans(self, branch: Branch, room: int, style: str) -> list[Span | str]:
+    def _branch_spans(self, line: Line, branch: Branch, room: int) -> list[Span | str]:
+        style = "hot" if line.hot else "name"
+        extra = f" ({branch.levels:,} deep)" if branch.levels > 1 else ""
+        if branch.inside:
+            return [*self._fold_spans(line, branch, room - len(extra), style), (extra, "quiet")]
+        if branch.running and text.cells(self._cells.name(branch.function) + RUNNING) <= room:
+            extra += RUNNING
+        return [*name_spans(self._cells, branch.function, max(8, room - len(extra)), style), (extra, "quiet")]
+
+    def _fold_spans(self, line: Line, branch: Branch, room: int, style: str) -> list[Span | str]:
         """Return the function that leads into a library, the number of folded paths, and the libraries if they fit.
 
         At the bottom of a thread's stack, the function may be left out to make room for the libraries.
         """
-        assert self._tree.folds
         signs = self._paper.signs
         name = self._cells.name(branch.function)
         if name.startswith(IMPORT):
             return name_spans(self._cells, branch.function, room, style)
-        paths = f"{signs.cut} {text.number_of(len(branch.inside), 'path')}"
-        packages = list(map(printable, self._tree.folds.libraries(branch.inside)))
+        paths = f"{signs.cut} {text.number_of(line.frames, 'path')}"
+        packages = list(map(printable, line.packages))
         for before in (name,) if branch.parent else (name, ""):
             for shown in range(min(len(packages), MOST_PACKAGES), 0, -1):
                 words = f"{paths} of {', '.join(packages[:shown])}"
@@ -510,24 +527,6 @@ class _TreeWriter:
                 if (text.cells(before) + 2 if before else 0) + text.cells(words) <= room:
                     return [(before, style), "  ", (words, "quiet")] if before else [(words, "quiet")]
         return [(text.shorten(name, max(8, room - 1 - len(paths)), signs), style), " ", (paths, "quiet")]
-
-    def _write_run(self, run: list[Branch], indent: int) -> None:
-        signs = self._paper.signs
-        hot = all(branch.hot for branch in run)
-        share, total, *blank = self._padded(self._total(run[0]))
-        modules = list(dict.fromkeys(self._cells.columns["module"][branch.function] or "?" for branch in run))
-        lead, room = self._indented(indent)
-        words = f"{signs.cut} {len(run):,} nested calls of {printable(', '.join(modules))}"
-        if text.cells(words) > room:  # cutting keeps the end, where the modules are
-            words = text.shorten(words, max(8, room), signs)
-        mark = (signs.hot + " ", "hot") if hot else "  "
-        self._paper.line(mark, (share + total, "quiet"), "".join(blank), "  ", lead, (words, "quiet"))
-
-    def _write_rest(self, rest: Rest, indent: int) -> None:
-        share = text.percent(rest.total_ns, self._tree.whole_ns)
-        numbers = "".join(self._padded([share, self._amount(rest.total_ns)]))
-        lead, _room = self._indented(indent)
-        self._paper.line((f"  {numbers}  ", "quiet"), lead, (f"{self._paper.signs.cut} {rest.words}", "quiet"))
 
     def _indented(self, indent: int) -> tuple[str, int]:
         """Return the indentation of a name, or its level if that is too deep, and the width left after it."""
