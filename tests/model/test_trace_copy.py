@@ -13,8 +13,8 @@ import seismo
 from seismo.model import merge, merge_files, read
 from seismo.model.enums import CallFlags
 from seismo.model.trace import excerpt
-from seismo.report.calls import story, trace
 from seismo.report.calls import text as calls_text
+from seismo.report.calls import trace
 from seismo.report.calls.functions import FunctionCells
 from seismo.report.paper import Paper
 from seismo.report.words import Signs
@@ -156,8 +156,8 @@ def test_calls_that_a_cut_ended_are_told_apart_among_the_longest(whole, tmp_path
         (line,) = (line for line in text.getvalue().splitlines() if "made:main" in line)
         assert line.split()[0] == "\N{GREATER-THAN OR EQUAL TO}"
         assert ("still running" in line) == (flags[main] == ended)
-        cells = FunctionCells(part.functions, Signs(), part.times)
-        sections = trace.sections(part, story.Functions(part, cells), 1000)
+        cells = FunctionCells(part, Signs())
+        sections = trace.sections(part, cells, 1000)
         (row,) = (row for row in sections[0].rows if row.cells[-1] == "made:main")
         assert row.data["ended"] == ("still running" if flags[main] == ended else "")
         assert row.cells[0].startswith("\N{GREATER-THAN OR EQUAL TO} ")

@@ -74,10 +74,7 @@ def write_changes(
     limit: the most rows of a table, or None for all.
     """
     signs, rows = paper.signs, found.rows
-    both = [row for row in rows if row.calls_old_range[1] and row.calls_new_range[1]]
-    came = [row for row in rows if row.calls_new and not row.calls_old_range[1]]
-    went = [row for row in rows if row.calls_old and not row.calls_new_range[1]]
-    sometimes = len(rows) - len(both) - len(came) - len(went)
+    both, came, went, sometimes = ([row for row in rows if state(row) == one] for one in STATES)
     write_facts(paper, overview(old, new, found, words, signs))
     moved = sorted((row for row in both if row.calls_change), key=lambda row: (-abs(row.calls_change), row.key))
     known = [row for row in moved if not row.bound]
@@ -94,7 +91,9 @@ def write_changes(
     _write(paper, words, f"Changed in {words.count}s", call_cells, heads, known, limit, "; ".join(remarks))
     timeless = without_times([*old, *new])
     came.sort(key=lambda row: (-row.own_new, -row.calls_new, row.key))
-    remark = f"{text.number_of(sometimes, f'other {words.one}')} ran in some runs of one side only" if sometimes else ""
+    remark = (
+        f"{text.number_of(len(sometimes), f'other {words.one}')} ran in some runs of one side only" if sometimes else ""
+    )
     heads = (f"{words.count}s",) if timeless else ("own  ", f"{words.count}s")
 
     def cells(row: DiffRow, signs: text.Signs) -> list[str]:
@@ -108,6 +107,18 @@ def write_changes(
         significant = [row for row in both if row.significant]
         heads, remark = ("change  ", "", "old  ", "new  "), _time_remark(both, (len(old), len(new)), words, signs)
         _write(paper, words, "Changed in own time", time_cells, heads, significant, limit, remark)
+
+
+STATES = ("both", "new", "gone", "sometimes")  # on which sides a row is
+
+
+def state(row: DiffRow) -> str:
+    """Return one of STATES: "sometimes" if only some runs of one side have the row."""
+    if row.calls_old_range[1] and row.calls_new_range[1]:
+        return "both"
+    if row.calls_new and not row.calls_old_range[1]:
+        return "new"
+    return "gone" if row.calls_old and not row.calls_new_range[1] else "sometimes"
 
 
 def overview(

@@ -6,7 +6,7 @@ of total and own time that the table shows.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
@@ -35,7 +35,6 @@ class Modules:
     only: Sequence[str] = ()
     but: Sequence[str] = ()
     where: Expression | None = None
-    _known: dict[str, bool] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
         return bool(self.only or self.but or self.where)
@@ -43,19 +42,15 @@ class Modules:
     def left_out(self, functions: Table[FunctionRow]) -> set[int]:
         """Return the rows of the table that are not shown."""
         modules = functions["module"]
-        rows = {row for row in range(len(modules)) if not self.shows(modules[row])} if self.only or self.but else set()
+        shown = {module: self._shows(module) for module in set(modules)}
+        rows = {row for row, module in enumerate(modules) if not shown[module]}
         if self.where is not None:
             rows.update(row for row, wanted in enumerate(_verdicts(functions, self.where)) if not wanted)
         return rows
 
-    def shows(self, module: str) -> bool:
-        """Return True if functions of the module are shown."""
-        known = self._known.get(module)
-        if known is None:
-            known = not self.only or any(fnmatchcase(module, glob) for glob in self.only)
-            known = known and not any(fnmatchcase(module, glob) for glob in self.but)
-            self._known[module] = known
-        return known
+    def _shows(self, module: str) -> bool:
+        wanted = not self.only or any(fnmatchcase(module, glob) for glob in self.only)
+        return wanted and not any(fnmatchcase(module, glob) for glob in self.but)
 
     def words(self) -> str:
         """Return the filter as a remark for a heading."""
@@ -77,17 +72,9 @@ def about_functions(words: str) -> Expression:
 
 
 def _verdicts(functions: Table[FunctionRow], expression: Expression) -> Iterator[bool]:
-    names = ("kind", "module", "qualname", "file", "line", "calls", "total_ns", "own_ns")
-    for kind, module, qualname, file, line, calls, total, own in zip(*(functions[name] for name in names), strict=True):
-        facts: dict[str, Any] = {
-            "kind": "c_call" if kind == C else "call",
-            "module": module,
-            "qualname": qualname,
-            "file": file,
-            "line": line,
-            "calls": calls,
-            "duration": total,
-            "own": own,
-            "callee": (module, qualname),
-        }
+    columns = {name: name for name in ("module", "qualname", "file", "line", "calls")}
+    columns |= {"duration": "total_ns", "own": "own_ns"}
+    for kind, *values in zip(functions["kind"], *(functions[name] for name in columns.values()), strict=True):
+        facts: dict[str, Any] = dict(zip(columns, values, strict=True))
+        facts |= {"kind": "c_call" if kind == C else "call", "callee": (facts["module"], facts["qualname"])}
         yield expression.evaluate(facts) is True

@@ -259,7 +259,7 @@ def test_the_table_has_the_report_to_the_letter(show, json_tool, doubtful, times
         rng = random.Random(3)
         recording = doubtful(recording, {f"f{number}": 10 ** rng.uniform(0, 9) for number in range(250)})
     table = with_imports_as_one(recording.timed(times))
-    cells = FunctionCells(table, words.Signs(), times)
+    cells = FunctionCells(recording.timed(times), words.Signs(), table)
     rows = selected_rows(table, "own", Modules())
     names = ["own", "error", "percent", "total", "calls"]
     expected = [[cells.name(row), *(COLUMNS[name].cell(cells, row).strip() for name in names)] for row in rows]

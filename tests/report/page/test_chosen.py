@@ -120,7 +120,7 @@ def test_the_table_has_the_numbers_of_the_report(json_tool, threads, where, time
     table = report.combined(numbers).functions if threads else report.functions
     rows = sorted(selected_rows(table, "own", modules))
     names = head["names"][: len(columns["f.calls"])]
-    cells = FunctionCells(table, words.Signs(), times)
+    cells = FunctionCells(report, words.Signs(), table)
     assert [name.removeprefix("import ") for name in names] == [
         table["module" if cells.name(row).startswith("import ") else "qualname"][row] for row in rows
     ]

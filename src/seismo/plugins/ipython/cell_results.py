@@ -122,13 +122,12 @@ class Profiled(CellResult):
         """Write the functions."""
         from seismo.report.calls.functions import FunctionCells, write_functions
         from seismo.report.shown_functions import Modules
-        from seismo.report.waiting import known_waits
 
         recording = self.timed(paper)
         if recording is None:
             return
-        cells = FunctionCells(recording.functions, paper.signs, recording.times, known_waits(recording))
-        write_functions(paper, cells, self.order, Modules(), self.limit, tree=recording.tree)
+        cells = FunctionCells(recording, paper.signs)
+        write_functions(paper, cells, self.order, Modules(), self.limit)
 
 
 class Timed(CellResult):

@@ -33,9 +33,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from seismo.model import FunctionRow, Recording, Table
-    from seismo.report.paper import Paper, Span
+    from seismo.report.paper import Paper
 
 NOBODY = -1  # the caller of a root: the interpreter, or code that was running when the recording began
+OWN = -2  # stands for the function's own time among its callees
 OVERLAP = 1.001  # shares overlap if they sum to more than this times the whole
 MATCHES = 5  # most functions shown for one pattern
 
@@ -113,7 +114,7 @@ def find_functions(functions: Table[FunctionRow], pattern: str) -> list[int]:
 def write_relatives(paper: Paper, recording: Recording, pattern: str, limit: int | None, callers: bool) -> None:
     """Write the callers or callees of the functions that the pattern matches. Raises UsageError if there are none."""
     found = find_functions(recording.functions, pattern)
-    cells = FunctionCells(recording.functions, paper.signs, recording.times)
+    cells = FunctionCells(recording, paper.signs)
     for index, function in enumerate(found[:MATCHES]):
         if index:
             paper.line()
@@ -140,7 +141,7 @@ def _write_one(
     number = cells.calls(function)
     paper.line((f"  {number} call{'' if number == '1' else 's'}, {times}", "quiet"))
     rows = sorted(shares.items(), key=lambda item: _place(cells, *item))
-    shown = rows if limit is None else rows[:limit]
+    shown = rows[:limit]
     waits = cells.times in ("cpu", "wall") and any(share.wait_ns >= max(1.0, cells.notable_ns) for _, share in shown)
     texts = []
     for other, share in shown:
@@ -151,24 +152,23 @@ def _write_one(
         time = text.aligned(text.amount(share.total_ns, share.error_ns, signs, cells.times))
         wait = text.aligned(text.duration(share.wait_ns, signs)) if share.wait_ns > LEAST * cells.notable_ns else ""
         texts.append([time, text.share(share.total_ns, share.error_ns, whole), *[wait] * waits, number])
+    others = [other for other, _ in shown]
     if not callers and shares:
+        others.append(OWN)
         texts.append([text.aligned(text.amount(*own, signs, cells.times)), text.share(*own, whole), *[""] * waits, ""])
     grid = Grid(["  total  ", "  share", *["waiting  "] * waits, "calls"], texts, paper.width, least=NARROWEST_NAME)
     if rows:
         paper.line((f"{grid.head}{'caller' if callers else 'callee'}", "quiet"))
     else:
         paper.line(("  none was recorded", "quiet"))
-    for (other, _), numbers in zip(shown, texts, strict=False):
-        if other == NOBODY:
-            name: list[Span | str] = [("(no caller: it is the bottom of a thread's stack)", "quiet")]
-        else:
-            name = name_spans(cells, other, max(NARROWEST_NAME, grid.room))
-        paper.line(grid.line(numbers), *name)
-    if not callers and shares:
-        paper.line(grid.line(texts[-1]), ("(its own calls)" if cells.times == "calls" else "(its own time)", "quiet"))
+    words = {NOBODY: "(no caller: it is the bottom of a thread's stack)"}
+    words[OWN] = "(its own calls)" if cells.times == "calls" else "(its own time)"
+    for other, numbers in zip(others, texts, strict=True):
+        about = [(words[other], "quiet")] if other < 0 else name_spans(cells, other, max(NARROWEST_NAME, grid.room))
+        paper.line(grid.line(numbers), *about)
     paper.cut_short(len(rows) - len(shown))
-    others = sum(share.total_ns for other, share in rows if other != function)
-    if others > OVERLAP * (whole if callers else whole - own[0]):
+    total_ns = sum(share.total_ns for other, share in rows if other != function)
+    if total_ns > OVERLAP * (whole if callers else whole - own[0]):
         paper.line(("  shares overlap: it is called again by what it calls", "quiet"))
 
 

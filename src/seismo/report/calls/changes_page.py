@@ -16,7 +16,7 @@ from seismo.model.run_variance import DOUBT, MOST_FREEDOM, student, variance
 from seismo.report import words
 from seismo.report.calls.page import SMALLER
 from seismo.report.calls.paths import Paths, summed
-from seismo.report.changes import OF_FUNCTIONS, call_cells, overview, time_cells, without_times
+from seismo.report.changes import OF_FUNCTIONS, call_cells, overview, state, time_cells, without_times
 from seismo.report.function_names import place
 from seismo.report.libraries import INSTALLED, STANDARD, of_functions
 from seismo.report.page.document import drawn
@@ -25,7 +25,7 @@ from seismo.report.page.payload import counts, doubles, shown, shown_facts
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from seismo.model import DiffRow, Recording
+    from seismo.model import Recording
     from seismo.report.kind import Sides
     from seismo.report.page.payload import Columns
 
@@ -53,7 +53,7 @@ def changes_page(sides: Sides, files: tuple[list[str], list[str]]) -> str:
         "names": [*(shown(row.key.qualname) for row in rows), SMALLER],
         "modules": [shown(row.key.module) for row in rows],
         "places": [shown(place(row.key.kind, row.key.module, row.key.file, 0)) for row in rows],
-        "states": [_state(row) for row in rows],
+        "states": [state(row) for row in rows],
         "calls": [_plain(call_cells(row, _SIGNS)) for row in rows],
         "times": [_plain(time_cells(row, _SIGNS)) for row in rows],
         "leftOut": paths.left_out,
@@ -70,15 +70,6 @@ def changes_page(sides: Sides, files: tuple[list[str], list[str]]) -> str:
 
 def _plain(cells: list[str]) -> list[str]:
     return [cell.strip() for cell in cells]
-
-
-def _state(row: DiffRow) -> str:
-    """Return on which sides a function ran, by the rules of the report."""
-    if row.calls_old_range[1] and row.calls_new_range[1]:
-        return "both"
-    if row.calls_new and not row.calls_old_range[1]:
-        return "new"
-    return "gone" if row.calls_old and not row.calls_new_range[1] else "sometimes"
 
 
 def _libraries(recordings: Sequence[Recording], numbers: dict[Any, int]) -> list[int]:

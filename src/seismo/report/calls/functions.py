@@ -6,24 +6,28 @@ that are shown become Python objects: filters and orders work on the columns of 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from seismo.errors import UsageError, did_you_mean
 from seismo.escape import printable
+from seismo.model.recording import BY_CALLS
 from seismo.report import words as text
 from seismo.report.calls.sort_orders import ERRORS, ORDERS, in_order
-from seismo.report.function_names import fitted, place, shown_name
+from seismo.report.function_names import fitted, is_compiled, place, shown_name
 from seismo.report.paper import ROOMY, Paper, Span
+from seismo.report.sources import Sources
+from seismo.report.story import Name, rounded, share
 from seismo.report.tables import Column, Grid
-from seismo.report.waiting import LEAST, NOTABLE, WORDS, reasons
+from seismo.report.waiting import LEAST, NOTABLE, WORDS, known_waits, reasons
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Sequence
+    from collections.abc import Callable, Sequence
 
-    from seismo.model import FunctionRow, NodeRow, Table
+    from seismo.model import FunctionRow, NodeRow, Recording, Table
     from seismo.report.shown_functions import Modules
     from seismo.report.tables import Columns
 
+KINDS = {text.PYTHON: "python", text.C: "c", text.SYNTHETIC: "synthetic"}
 USUAL, FEWEST = 20, 10  # default rows of the table, and rows that are shown even if they are small
 SMALL = 0.01  # share of the time; smaller rows are left out
 # If the table is too wide; errors and shares are never dropped.
@@ -33,25 +37,24 @@ NARROWEST_NAME = 24  # a shorter name is useless: the line gets too long instead
 
 
 class FunctionCells:
-    """The text of each cell of a recording's table of functions."""
+    """The functions of a recording: the text of each cell of a table, and as data."""
 
     def __init__(
         self,
-        functions: Table[FunctionRow],
+        recording: Recording,
         signs: text.Signs,
-        times: str = "wall",
-        known: Container[str] = (),
+        table: Table[FunctionRow] | None = None,
         at_once: Sequence[float] = (),
     ) -> None:
-        """Prepare cells. times: as --time. known: the distinguished kinds of waiting. at_once: of threads_at_once()."""
-        self.signs = signs
+        """Prepare cells. table: the functions, if not the recording's own. at_once: of threads_at_once()."""
+        self.recording, self.signs, self.times = recording, signs, recording.times
+        self.sources = Sources(recording)
+        self.known = known_waits(recording)
+        self.columns = functions = recording.functions if table is None else table
         self.at_once = at_once or [0.0] * len(functions)
-        self.columns = functions
         self.whole_ns = sum(functions["own_ns"])
-        self.times = times
-        self.known = known
         self.roomy = False  # True if a cell may have several words
-        everything = self.whole_ns + (sum(functions["wait_ns"]) if times == "cpu" else 0)
+        everything = self.whole_ns + (sum(functions["wait_ns"]) if self.times == "cpu" else 0)
         self.notable_ns = NOTABLE * everything
 
     def time(self, column: str, row: int) -> str:
@@ -111,6 +114,60 @@ class FunctionCells:
     def where(self, row: int) -> str:
         """Return `file.py:line`, or that it is a C function."""
         return place(*(self.columns[name][row] for name in ("kind", "module", "file", "line")))
+
+    def place(self, row: int) -> dict[str, Any]:
+        """Return the name and the place of a function."""
+        names = ("kind", "module", "qualname", "file", "line")
+        kind, module, name, file, line = (self.columns[column][row] for column in names)
+        return {
+            "function": self.called(row),
+            "kind": KINDS.get(kind, "synthetic"),
+            "compiled": is_compiled(kind, module),
+            "module": module,
+            "qualname": name,
+            "file": self.sources.path(file) if kind == text.PYTHON else "",
+            "line": line if kind == text.PYTHON else 0,
+        }
+
+    def called(self, row: int) -> str:
+        """Return `module:qualname` as options such as --callers take it."""
+        kind, module, name = (self.columns[column][row] for column in ("kind", "module", "qualname"))
+        return f"{module}:{name}" if module and kind != text.SYNTHETIC else name
+
+    def definition(self, row: int) -> str:
+        """Return the line that defines it, or "" if unknown."""
+        kind, file, line = (self.columns[column][row] for column in ("kind", "file", "line"))
+        return self.sources.definition(file, line) if kind == text.PYTHON else ""
+
+    def data(self, row: int) -> dict[str, Any]:
+        """Return all data of a function."""
+        columns = self.columns
+        return {
+            **self.place(row),
+            "calls": columns["calls"][row],
+            "calls_at_least": bool(columns["lower_bound"][row]),
+            **{name: columns[name][row] for name in ("resumes", "exceptions", "awaits")},
+            **self.all_times(row),
+            "own_share": share(columns["own_ns"][row], self.whole_ns),
+            "threads_at_once": round(self.at_once[row], 2) or None,
+            "source": self.definition(row),
+        }
+
+    def all_times(self, row: int) -> dict[str, Any]:
+        """Return the times of a function as data."""
+        names = ("own_ns", "own_error_ns", "total_ns", "total_error_ns", "wait_ns", "await_ns")
+        return amounts(lambda name: self.columns[name][row], names, self.times)
+
+    def names(self, row: int) -> list[str]:
+        """Return the cells for the name, the place and the definition."""
+        return [Name(self.name(row)), Name(self.where(row)), Name(self.definition(row))]
+
+
+def amounts(value: Callable[[str], float], names: Sequence[str], by: str) -> dict[str, Any]:
+    """Return these times as data; if `by` is calls, these take their place. value: returns one by its name."""
+    if by == BY_CALLS:
+        return {**dict.fromkeys(names), "total_calls": round(value("total_ns"))}
+    return {name: rounded(value(name)) for name in names}
 
 
 def _of(cell: Callable[[FunctionCells, str, int], str], column: str) -> Callable[[FunctionCells, int], str]:
@@ -243,17 +300,15 @@ def write_functions(
     modules: Modules,
     limit: int | None,
     columns: list[str] | None = None,
-    tree: Table[NodeRow] | None = None,
 ) -> None:
     """Write the table with its heading.
 
-    limit: how many rows, None for all, or 0 for the relevant ones. columns: names, or None for the default. tree: the
-    recording's tree, for an order that needs it.
+    limit: how many rows, None for all, or 0 for the relevant ones. columns: names, or None for the default.
     """
     functions, times = cells.columns, cells.times
-    rows = selected_rows(functions, order, modules, tree, times)
+    rows = selected_rows(functions, order, modules, cells.recording.tree, times)
     shown = rows[: _relevant(cells, rows, order)] if limit == 0 else rows[:limit]
-    whole = whole_words(functions, times, cells.known, paper.signs)
+    whole = whole_words(cells)
     remark = f" ({'; '.join(words for words in (modules.words(), whole) if words)})"
     by = order_words(order, times)
     paper.line((f"Functions by {by}", "title"), (printable(remark), "quiet"))
@@ -280,13 +335,13 @@ def _relevant(cells: FunctionCells, rows: Sequence[int], order: str) -> int:
     return large if cells.times == "wait" else max(large, FEWEST)
 
 
-def whole_words(functions: Table[FunctionRow], times: str, known: Container[str], signs: text.Signs) -> str:
+def whole_words(cells: FunctionCells) -> str:
     """Return what the percentages refer to: `100 % is 1.83 s of running`."""
-    if times == "calls":
-        return f"100 % is {text.number_of(sum(functions['calls']), 'call')}"
-    divided = "ready" in known or "lock" in known or any(functions["wait_ns"])
-    where = "in functions" if not divided else f"of {WORDS[times]}"
-    return f"100 % is {text.duration(sum(functions['own_ns']), signs)} {where}"
+    if cells.times == "calls":
+        return f"100 % is {text.number_of(sum(cells.columns['calls']), 'call')}"
+    divided = cells.known & {"ready", "lock"} or any(cells.columns["wait_ns"])
+    where = f"of {WORDS[cells.times]}" if divided else "in functions"
+    return f"100 % is {text.duration(cells.whole_ns, cells.signs)} {where}"
 
 
 def order_words(order: str, times: str) -> str:

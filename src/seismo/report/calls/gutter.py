@@ -8,12 +8,10 @@ from seismo.model.recording import BY_CALLS
 from seismo.report import words as text
 from seismo.report.calls.functions import FunctionCells, order_words, selected_rows, whole_words
 from seismo.report.calls.options import usual_times
-from seismo.report.calls.story import Functions, times
 from seismo.report.facts import is_watch
 from seismo.report.gutter import as_story, joined, note, noted
 from seismo.report.shown_functions import chosen_modules
 from seismo.report.story import Story, share
-from seismo.report.waiting import known_waits
 
 if TYPE_CHECKING:
     from seismo.model import Recording
@@ -27,30 +25,28 @@ def gutter(recording: Recording, file: str, options: Options) -> Story:
     """Return a note for each function. file: the path of the recording."""
     by = options.time or usual_times(recording)
     shown = recording.timed(by)
-    cells = FunctionCells(shown.functions, _SIGNS, by, known_waits(shown))
+    cells = FunctionCells(shown, _SIGNS)
     cells.roomy = True
-    functions = Functions(shown, cells)
     modules = chosen_modules(options)
     rows = selected_rows(shown.functions, "own", modules)
     own, files = cells.columns["own_ns"], cells.columns["file"]
     hottest = max((text.rank(own[row], cells.columns["own_error_ns"][row]) for row in rows), default=0.0)
     python = [row for row in rows if cells.columns["kind"][row] == text.PYTHON]
-    notes = [(files[row], _note(functions, row, hottest)) for row in python]
+    notes = [(files[row], _note(cells, row, hottest)) for row in python]
     kind = "watch" if is_watch(recording) else "trace" if recording.calls else "calls"
-    words = f"functions by {order_words('own', by)}; {whole_words(shown.functions, by, cells.known, _SIGNS)}"
-    return as_story(recording, file, kind, words, noted(notes, functions.sources))
+    words = f"functions by {order_words('own', by)}; {whole_words(cells)}"
+    return as_story(recording, file, kind, words, noted(notes, cells.sources))
 
 
-def _note(functions: Functions, row: int, hottest: float) -> Note:
-    cells = functions.cells
+def _note(cells: FunctionCells, row: int, hottest: float) -> Note:
     columns, by = cells.columns, cells.times
     own, error = columns["own_ns"][row], columns["own_error_ns"][row]
     data = {
-        "function": functions.called(row),
+        "function": cells.called(row),
         "calls": columns["calls"][row],
         "calls_at_least": bool(columns["lower_bound"][row]),
         **{name: columns[name][row] for name in ("resumes", "exceptions")},
-        **times(columns, row, by),
+        **cells.all_times(row),
         "share": share(own, cells.whole_ns),
     }
     calls = f"{cells.calls(row)} {'call' if columns['calls'][row] == 1 else 'calls'}"

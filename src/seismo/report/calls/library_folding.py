@@ -82,7 +82,7 @@ class Folds:
         self.inside = bytearray()
         self.whose = self._whose(recording)
         there = _LIBRARY in self.whose and _OWN in self.whose
-        self.any = there and self._leaves_enough(recording, self.whose)
+        self.any = there and self._leaves_enough(recording)
 
     def _whose(self, recording: Recording) -> bytes:
         python = [row for row, kind in enumerate(self._kinds) if kind == text.PYTHON and row not in self._machinery]
@@ -96,11 +96,11 @@ class Folds:
                 whose[row] = _OWN
         return bytes(whose)
 
-    def _leaves_enough(self, recording: Recording, whose: bytes) -> bool:
+    def _leaves_enough(self, recording: Recording) -> bool:
         """Set `inside` for each node, and return True if folding leaves enough to see."""
         tree = self._tree
         waiting = waiting_functions(recording.functions)
-        steps = [_STEPS[side] for side in whose]
+        steps = [_STEPS[side] for side in self.whose]
         place = bytearray((TOP,)) * (len(tree) + 1)  # the last one is above the roots, whose parent is -1
         entry = array("q", bytes(8 * len(tree)))  # the function by which a library was entered
         folded: dict[int, float] = {}  # own time in folds, by entry

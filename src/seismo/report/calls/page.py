@@ -7,6 +7,7 @@ as the report does.
 
 from __future__ import annotations
 
+import functools
 import html
 from typing import TYPE_CHECKING, Any
 
@@ -78,18 +79,9 @@ def calls_frame(recording: Recording) -> str:
     )
 
 
-def calls_page(
-    recording: Recording, chosen: Chosen | None = None, most: int = MOST, most_calls: int = MOST_CALLS
-) -> str:
+def calls_page(whole: Recording, chosen: Chosen | None = None, most: int = MOST, most_calls: int = MOST_CALLS) -> str:
     """Return the page as text. chosen: the part to show. most: paths. most_calls: of a timeline, or 0 for none."""
-    title = command_line(recording) or "Calls"
-    head, columns = calls_data(recording, chosen or Chosen(recording), most, most_calls)
-    progress.report("making the page: packing", 3, STAGES)
-    return drawn(title, head, columns)
-
-
-def calls_data(whole: Recording, chosen: Chosen, most: int, most_calls: int) -> tuple[dict[str, object], Columns]:
-    """Return the head of the page's data and its columns."""
+    chosen = chosen or Chosen(whole)
     recording, pick = chosen.recording, chosen.pick
     functions = recording.functions
     signs = words.Signs()
@@ -114,6 +106,7 @@ def calls_data(whole: Recording, chosen: Chosen, most: int, most_calls: int) -> 
     # The import system, a row of the table, follows the functions; entries that are no rows come last.
     system = [IMPORT_SYSTEM] if chosen.system.functions else []
     others = [SMALLER, *([NOT_SHOWN] if chosen.hidden else [])]
+    titles = [process_title(row) for row in recording.processes]
     head: dict[str, object] = {
         "kind": "calls",
         "times": chosen.times,
@@ -129,7 +122,7 @@ def calls_data(whole: Recording, chosen: Chosen, most: int, most_calls: int) -> 
         "wholes": {times: sum(recording.timed(times).functions["own_ns"]) for times in TIMES},
         "folded": folded,
         "threads": _threads(recording),
-        "processes": _processes(recording),
+        "processes": titles if len(titles) > 1 else [],
         "sources": texts,
         "paths": len(recording.tree),
         "leftOut": paths.left_out,
@@ -142,12 +135,12 @@ def calls_data(whole: Recording, chosen: Chosen, most: int, most_calls: int) -> 
     columns["f.whose"] = counts([*pick(whose), *[STANDARD_LIBRARY] * len(system), *[OTHER] * len(others)])
     columns["f.group"] = counts([*pick(groups), *[2] * more])
     columns["f.line"] = counts([max(0, line) for line in rows])
-    return head, columns
+    progress.report("making the page: packing", 3, STAGES)
+    return drawn(command_line(whole) or "Calls", head, columns)
 
 
 def _texts(texts: Iterable[str]) -> list[str]:
-    known: dict[str, str] = {}
-    return [known.get(text) or known.setdefault(text, shown(text)) for text in texts]
+    return list(map(functools.cache(shown), texts))
 
 
 def _function_columns(chosen: Chosen) -> Columns:
@@ -189,10 +182,3 @@ def _threads(recording: Recording) -> list[dict[str, object]]:
         {"name": shown(str(row.name)) or f"thread {row.id}", "process": row.process, "folded": row.folded}
         for row in recording.threads
     ]
-
-
-def _processes(recording: Recording) -> list[str]:
-    """Return the title of each process if there are several, else []."""
-    if len(recording.processes) < 2:
-        return []
-    return [process_title(row) for row in recording.processes]

@@ -127,18 +127,14 @@ class Paths:
     def _walk(self, kept: bytearray) -> None:
         """Put the kept paths in the order of a walk, children by number, which is the order of their first calls."""
         size = len(kept)
-        first, following = [-1] * (size + 1), [-1] * size  # the last slot is for the roots
-        cut: dict[int, list[int]] = {}  # for each kept node the left-out nodes directly below
+        below: dict[int, list[int]] = {-1: []}  # for each kept node the kept nodes directly below, the last one first
+        cut: dict[int, list[int]] = {}  # the same of left-out nodes
         for node in range(size - 1, -1, -1):
             parent = self._parents[node]
             if kept[node]:
-                following[node] = first[parent]
-                first[parent] = node
+                below.setdefault(parent, []).append(node)
             elif kept[parent]:
                 cut.setdefault(parent, []).append(node)
-        roots = sorted(
-            (node for node in range(size) if self._parents[node] < 0), key=lambda node: (self._threads[node], node)
-        )
         sums = {
             name: values if name in TOTALS else summed(values, self._parents)
             for name, values in self._values.items()
@@ -146,13 +142,10 @@ class Paths:
         }
         self.order, self.depths, self.functions = array("q"), array("q"), array("q")
         self.extra: list[list[Any]] = []  # sums of left-out paths; `order` refers to them by -1 - index
-        waiting = [(node, 0) for node in reversed(roots)]
+        waiting = [(node, 0) for node in sorted(below[-1], key=lambda node: -self._threads[node])]
         while waiting:
             node, depth = waiting.pop()
-            if depth and following[node] >= 0:
-                waiting.append((following[node], depth))
-            if first[node] >= 0:
-                waiting.append((first[node], depth + 1))
+            waiting += [(child, depth + 1) for child in below.get(node, ())]
             self.order.append(node)
             self.depths.append(depth)
             self.functions.append(self._functions[node])

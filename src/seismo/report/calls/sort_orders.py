@@ -7,13 +7,11 @@ recording uses it: no import that it could not afford.
 
 from __future__ import annotations
 
-from itertools import groupby
-
 from seismo.report.words import rank
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from seismo.model import FunctionRow, NodeRow, Table
 
@@ -38,18 +36,12 @@ def ranked(functions: Table[FunctionRow], column: str) -> list[int]:
     values = list(functions[column])
     if column in ERRORS:
         values = list(map(rank, values, functions[ERRORS[column]]))
-    return list(_ranked(functions, values))
+    return _ranked(functions, values)
 
 
-def _ranked(functions: Table[FunctionRow], values: Sequence[float]) -> Iterator[int]:
-    calls = functions["calls"]
-    order = sorted(range(len(values)), key=lambda row: (-values[row], -calls[row]))
-    for _, equal in groupby(order, key=lambda row: (values[row], calls[row])):
-        rows = list(equal)
-        if len(rows) > 1:  # names are looked up for ties only
-            names = [functions[name] for name in ("qualname", "module", "file", "line")]
-            rows.sort(key=lambda row: tuple(column[row] for column in names))
-        yield from rows
+def _ranked(functions: Table[FunctionRow], values: Sequence[float]) -> list[int]:
+    calls, *names = (functions[name] for name in ("calls", "qualname", "module", "file", "line"))
+    return sorted(range(len(values)), key=lambda row: (-values[row], -calls[row], *(column[row] for column in names)))
 
 
 def in_order(functions: Table[FunctionRow], order: str, tree: Table[NodeRow] | None = None) -> list[int]:
@@ -57,7 +49,7 @@ def in_order(functions: Table[FunctionRow], order: str, tree: Table[NodeRow] | N
     columns, _ = ORDERS[order]
     if not columns:
         calls = list(functions["calls"]) if tree is None else primitive_calls(tree, len(functions))
-        return list(_ranked(functions, calls))
+        return _ranked(functions, calls)
     if order not in ("name", "file", "line"):
         return ranked(functions, columns[0])
     keys = list(zip(*(functions[name] for name in columns), strict=True))
@@ -66,25 +58,20 @@ def in_order(functions: Table[FunctionRow], order: str, tree: Table[NodeRow] | N
 
 def primitive_calls(tree: Table[NodeRow], count: int) -> list[int]:
     """Return for each function id the calls made while no other call of it was open. count: of functions."""
-    parents, functions, calls = list(tree["parent"]), list(tree["function"]), list(tree["calls"])
-    nodes = len(parents)
-    # Children are linked lists; the list of roots starts in the last slot.
-    first, following = [-1] * (nodes + 1), [-1] * nodes
-    for node in range(nodes - 1, -1, -1):
-        following[node], first[parents[node]] = first[parents[node]], node
+    functions, calls = list(tree["function"]), list(tree["calls"])
+    below: dict[int, list[int]] = {}
+    for node, parent in enumerate(tree["parent"]):
+        below.setdefault(parent, []).append(node)
     primitive, open_ = [0] * count, [0] * count
-    waiting: list[int] = []
-    node = first[-1]
-    while node >= 0 or waiting:
-        if node < 0:  # the subtree is done
-            node = waiting.pop()
-            open_[functions[node]] -= 1
-            node = following[node]
+    waiting = below.get(-1, [])
+    while waiting:
+        node = waiting.pop()
+        if node < 0:  # all below ~node is done
+            open_[functions[~node]] -= 1
             continue
         function = functions[node]
         if not open_[function]:
             primitive[function] += calls[node]
         open_[function] += 1
-        waiting.append(node)
-        node = first[node]
+        waiting += [~node, *below.get(node, ())]
     return primitive

@@ -11,6 +11,7 @@ from seismo.report import words as text
 from seismo.report.calls.functions import (
     COLUMNS,
     FunctionCells,
+    amounts,
     head,
     order_words,
     selected_rows,
@@ -23,89 +24,21 @@ from seismo.report.calls.sources import block
 from seismo.report.calls.threads import threads_at_once
 from seismo.report.calls.tree import CallTree, Limits, Line, open_tree, shown_lines, tree_remarks, tree_title
 from seismo.report.facts import cpu_ns, header, is_watch, thread_count, unended, wall_ns
-from seismo.report.function_names import is_compiled
 from seismo.report.libraries import of_functions
 from seismo.report.shown_functions import Modules, chosen_modules
-from seismo.report.sources import Sources
 from seismo.report.story import Name, Row, Section, Story, facts_section, falling, rounded, share
 from seismo.report.story.steps import Steps, option
-from seismo.report.waiting import known_waits
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from seismo.model import Recording
     from seismo.report.options import Options
 
-KINDS = {text.PYTHON: "python", text.C: "c", text.SYNTHETIC: "synthetic"}
 _SIGNS = text.Signs()
 OWN_LEAST = 0.1  # share of own time; if the program's own functions have less, any function leads the steps
 BLOCKS, BLOCK_LINES = 3, 12  # most functions with sources, and most lines of one
 BLOCK_LEAST = 0.05  # least share of own time for a source
-
-
-class Functions:
-    """The functions of a recording as data and as names."""
-
-    def __init__(self, recording: Recording, cells: FunctionCells) -> None:
-        self.recording, self.cells = recording, cells
-        self.sources = Sources(recording)
-        names = ("kind", "module", "qualname", "file", "line")
-        self._kinds, self._modules, self._names, self._files, self._lines = (cells.columns[name] for name in names)
-
-    def place(self, row: int) -> dict[str, Any]:
-        """Return the name and the place of a function."""
-        kind, file = self._kinds[row], self._files[row]
-        module, name = self._modules[row], self._names[row]
-        return {
-            "function": self.called(row),
-            "kind": KINDS.get(kind, "synthetic"),
-            "compiled": is_compiled(kind, module),
-            "module": module,
-            "qualname": name,
-            "file": self.sources.path(file) if kind == text.PYTHON else "",
-            "line": self._lines[row] if kind == text.PYTHON else 0,
-        }
-
-    def called(self, row: int) -> str:
-        """Return `module:qualname` as options such as --callers take it."""
-        module, name = self._modules[row], self._names[row]
-        return f"{module}:{name}" if module and self._kinds[row] != text.SYNTHETIC else name
-
-    def definition(self, row: int) -> str:
-        """Return the line that defines it, or "" if unknown."""
-        return self.sources.definition(self._files[row], self._lines[row]) if self._kinds[row] == text.PYTHON else ""
-
-    def data(self, row: int) -> dict[str, Any]:
-        """Return all data of a function."""
-        columns = self.cells.columns
-        return {
-            **self.place(row),
-            "calls": columns["calls"][row],
-            "calls_at_least": bool(columns["lower_bound"][row]),
-            **{name: columns[name][row] for name in ("resumes", "exceptions", "awaits")},
-            **times(columns, row, self.cells.times),
-            "own_share": share(columns["own_ns"][row], self.cells.whole_ns),
-            "threads_at_once": round(self.cells.at_once[row], 2) or None,
-            "source": self.definition(row),
-        }
-
-    def names(self, row: int) -> list[str]:
-        """Return the cells for the name, the place and the definition."""
-        return [Name(self.cells.name(row)), Name(self.cells.where(row)), Name(self.definition(row))]
-
-
-def times(columns: Any, row: int, by: str) -> dict[str, Any]:
-    """Return the times of a row; if `by` is calls, the time columns hold calls."""
-    names = ("own_ns", "own_error_ns", "total_ns", "total_error_ns", "wait_ns", "await_ns")
-    return _amounts(lambda name: columns[name][row], names, by)
-
-
-def _amounts(value: Callable[[str], float], names: Sequence[str], by: str) -> dict[str, Any]:
-    """Return these times, or calls if there are no times. value: returns one by its name."""
-    if by == BY_CALLS:
-        return {**dict.fromkeys(names), "total_calls": round(value("total_ns"))}
-    return {name: rounded(value(name)) for name in names}
 
 
 def story(recording: Recording, file: str, most: int, options: Options) -> Story:
@@ -113,11 +46,9 @@ def story(recording: Recording, file: str, most: int, options: Options) -> Story
     by = options.time or usual_times(recording)
     modules = chosen_modules(options)
     shown = without_idle(recording)[0].timed(by)
-    known = known_waits(shown)
     table = shown.functions if options.imports else with_imports_as_one(shown)
-    cells = FunctionCells(table, _SIGNS, by, known, threads_at_once(shown))
-    cells.roomy = True
-    functions = Functions(shown, cells)
+    functions = FunctionCells(shown, _SIGNS, table, threads_at_once(shown))
+    functions.roomy = True
     rows = selected_rows(table, "own", modules, times=by)
     sections = [facts_section(header(recording, _SIGNS))]
     watch = is_watch(recording)
@@ -161,8 +92,7 @@ def totals(recording: Recording, by: str) -> dict[str, Any]:
     }
 
 
-def _functions(functions: Functions, rows: Sequence[int], most: int, modules: Modules) -> Section:
-    cells = functions.cells
+def _functions(cells: FunctionCells, rows: Sequence[int], most: int, modules: Modules) -> Section:
     shown = rows[:most]
     columns = usual_columns(cells, shown, "own", True)
     headings = [head(name, cells.times).strip() for name in columns]
@@ -170,13 +100,13 @@ def _functions(functions: Functions, rows: Sequence[int], most: int, modules: Mo
     largest = own[shown[0]] if shown else 0.0
     made = [
         Row(
-            functions.data(row),
-            [*(COLUMNS[name].cell(cells, row).strip() for name in columns), *functions.names(row)],
+            cells.data(row),
+            [*(COLUMNS[name].cell(cells, row).strip() for name in columns), *cells.names(row)],
             falling(0.95, place, own[row] / largest if largest > 0 else 0.0),
         )
         for place, row in enumerate(shown)
     ]
-    whole = whole_words(functions.recording.functions, cells.times, cells.known, _SIGNS)
+    whole = whole_words(cells)
     return Section(
         "functions",
         f"Functions by {order_words('own', cells.times)}",
@@ -192,70 +122,69 @@ def _functions(functions: Functions, rows: Sequence[int], most: int, modules: Mo
 # ---- The tree. ----
 
 
-def _paths(recording: Recording, functions: Functions, modules: Modules, limits: Limits, threads: int) -> Section:
+def _paths(recording: Recording, cells: FunctionCells, modules: Modules, limits: Limits, threads: int) -> Section:
     tree = CallTree(recording, modules, limits)
     open_tree(tree)
-    rows = [_tree_row(line, tree, functions) for line in shown_lines(tree)]
+    rows = [_tree_row(line, tree, cells) for line in shown_lines(tree)]
     remark = "; ".join([f"{_SIGNS.hot} hot path", *tree_remarks(tree, modules, threads)])
     none = "nothing in it matches the filter" if modules else "none"
     return Section("paths", tree_title(tree), rows, "tree", remark=remark, none=none)
 
 
-def _tree_row(line: Line, tree: CallTree, functions: Functions) -> Row:
+def _tree_row(line: Line, tree: CallTree, cells: FunctionCells) -> Row:
     branch, whole_ns = line.branch, tree.whole_ns
     data: dict[str, Any] = {"what": line.what, "depth": line.indent}
     if line.what != "rest":
         data["hot"] = line.hot
     if branch:
-        data |= functions.place(branch.function)
+        data |= cells.place(branch.function)
     data["total_share"] = share(line.total_ns, whole_ns)
     total = f"{text.amount(line.total_ns, line.total_error_ns, _SIGNS, tree.times)} total"
     if branch:
         names = ("total_ns", "total_error_ns", "own_ns", "own_error_ns", "wait_ns")
-        data |= _amounts(lambda name: getattr(branch, name), names, tree.times)
+        data |= amounts(lambda name: getattr(branch, name), names, tree.times)
         data |= {"calls": branch.calls, "calls_at_least": branch.lower_bound, "levels": branch.levels}
         if tree.times != BY_CALLS:
             total += f", {text.time(branch.own_ns, branch.own_error_ns, _SIGNS)} own"
         calls = text.calls(branch.calls, branch.lower_bound, _SIGNS) if branch.calls else ""
         total += f", {calls} {'call' if calls == '1' else 'calls'}" if calls else ""
-        about: list[str] = [Name(functions.cells.name(branch.function)), Name(functions.cells.where(branch.function))]
+        about: list[str] = [Name(cells.name(branch.function)), Name(cells.where(branch.function))]
         if branch.inside:
             about += [f"{_SIGNS.cut} {text.number_of(line.frames, 'path')} of", Name(", ".join(line.packages[:6]))]
         elif branch.levels > 1:
             about.append(f"{branch.levels:,} deep")
     elif line.what == "run":
-        data |= _amounts(lambda name: getattr(line, name), ("total_ns", "total_error_ns"), tree.times)
+        data |= amounts(lambda name: getattr(line, name), ("total_ns", "total_error_ns"), tree.times)
         about = [f"{_SIGNS.cut} {line.frames:,} nested calls of", Name(", ".join(line.packages))]
     else:
-        data |= {**_amounts(lambda name: getattr(line, name), ("total_ns",), tree.times), "words": line.words}
+        data |= {**amounts(lambda name: getattr(line, name), ("total_ns",), tree.times), "words": line.words}
         about = [f"{_SIGNS.cut} {line.words}"]
     if line.what != "rest":
         data |= {"frames": line.frames, "packages": line.packages}
-    cells = [_SIGNS.hot if line.hot else "", text.share(line.total_ns, line.total_error_ns, whole_ns), total, *about]
+    words = [_SIGNS.hot if line.hot else "", text.share(line.total_ns, line.total_error_ns, whole_ns), total, *about]
     of_whole = line.total_ns / whole_ns if whole_ns > 0 else 0.0
-    return Row(data, cells, falling(0.3 if line.what == "rest" else 0.9, line.indent, of_whole), line.indent)
+    return Row(data, words, falling(0.3 if line.what == "rest" else 0.9, line.indent, of_whole), line.indent)
 
 
 # ---- Sources, threads and steps. ----
 
 
-def _blocks(functions: Functions, rows: Sequence[int]) -> Section:
+def _blocks(cells: FunctionCells, rows: Sequence[int]) -> Section:
     """Return the sources of the functions with most own time, if they are unchanged since the recording."""
-    cells = functions.cells
-    own, table = cells.columns["own_ns"], functions.recording.functions
+    own, table = cells.columns["own_ns"], cells.recording.functions
     made: list[Row] = []
     for row in rows:
         if len(made) >= BLOCKS or own[row] < BLOCK_LEAST * cells.whole_ns:
             break
         file, first = table["file"][row], table["line"][row]
-        source = functions.sources.of(file) if table["kind"][row] == text.PYTHON and first > 0 and file else None
+        source = cells.sources.of(file) if table["kind"][row] == text.PYTHON and first > 0 and file else None
         if source is None or source.problem or table["qualname"][row].endswith("<module>"):
             continue
         lines = block(source.lines, first, table["qualname"][row])
         if not lines:
             continue
         shown = lines[:BLOCK_LINES]
-        data = {**functions.place(row), "first": first, "lines": shown, "more": len(lines) - len(shown)}
+        data = {**cells.place(row), "first": first, "lines": shown, "more": len(lines) - len(shown)}
         code = [f"{number:>5}  {line}" for number, line in enumerate(shown, first)]
         code += [f"{_SIGNS.cut} {data['more']:,} more lines"] if data["more"] else []
         weight = falling(0.6, len(made), own[row] / cells.whole_ns)
@@ -291,9 +220,9 @@ def _threads(recording: Recording, most: int) -> Section:
     return Section("threads", "Threads", rows, headings=headings, numbers=3, more=len(threads) - len(rows))
 
 
-def _steps(recording: Recording, file: str, functions: Functions, rows: Sequence[int]) -> Section:
+def _steps(recording: Recording, file: str, cells: FunctionCells, rows: Sequence[int]) -> Section:
     steps, watch = Steps(recording, file), is_watch(recording)
-    columns, whole = functions.cells.columns, functions.cells.whole_ns
+    columns, whole = cells.columns, cells.whole_ns
     own, total, kinds = (columns[name] for name in ("own_ns", "total_ns", "kind"))
     mine = {
         row for row, library in of_functions(recording, [row for row in rows if not kinds[row]]).items() if not library
@@ -303,21 +232,21 @@ def _steps(recording: Recording, file: str, functions: Functions, rows: Sequence
         leading = [row for row in rows if row in mine]
     if leading and not watch:
         top = leading[0]
-        has, what = text.percent(own[top], whole), "calls" if functions.cells.times == BY_CALLS else "own time"
+        has, what = text.percent(own[top], whole), "calls" if cells.times == BY_CALLS else "own time"
         steps.report(
-            f"who calls {functions.called(top)}, which has {has or 'much'} of the {what}",
-            option("--callers", functions.called(top)),
+            f"who calls {cells.called(top)}, which has {has or 'much'} of the {what}",
+            option("--callers", cells.called(top)),
         )
         if not kinds[top]:
-            steps.record("which of its lines take the time", "lines", option("--only", functions.called(top)))
+            steps.record("which of its lines take the time", "lines", option("--only", cells.called(top)))
         between = [
             row for row in leading if not kinds[row] and own[row] < 0.5 * total[row] and total[row] < 0.95 * whole
         ]
         if between:
             most = max(between, key=lambda row: (total[row], -row))
             steps.report(
-                f"what {functions.called(most)} calls, which makes up {text.percent(total[most], whole)} in all",
-                option("--callees", functions.called(most)),
+                f"what {cells.called(most)} calls, which makes up {text.percent(total[most], whole)} in all",
+                option("--callees", cells.called(most)),
             )
     if recording.calls:
         if unended(recording, _SIGNS):

@@ -16,14 +16,12 @@ from seismo.report.calls.facts import opening
 from seismo.report.calls.functions import USUAL, FunctionCells, chosen_columns, write_functions
 from seismo.report.calls.imports import with_imports_as_one
 from seismo.report.calls.options import usual_times
-from seismo.report.calls.story import Functions
 from seismo.report.calls.threads import held_up, threads_at_once
 from seismo.report.calls.tree import Limits, write_tree
 from seismo.report.calls.window import END, write_window
 from seismo.report.facts import HELD_UP, is_watch, thread_count, unended, write_opening
 from seismo.report.shown_functions import chosen_modules
 from seismo.report.tables import write_table
-from seismo.report.waiting import known_waits
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -68,23 +66,23 @@ def write_report(paper: Paper, recording: Recording, options: Options) -> None:
         if not is_watch(recording):
             paper.line()
         table = shown.functions if limits.imports else with_imports_as_one(shown)
-        cells = FunctionCells(table, paper.signs, times, known_waits(recording), threads_at_once(shown))
+        cells = FunctionCells(shown, paper.signs, table, threads_at_once(shown))
         columns = chosen_columns(options.columns) if options.columns else None
-        write_functions(paper, cells, options.sort or "own", modules, limit, columns, shown.tree)
+        write_functions(paper, cells, options.sort or "own", modules, limit, columns)
 
 
 def write_trace(paper: Paper, recording: Recording, most: int | None = None) -> None:
     """Write the sections of a trace; nothing for other recordings. most: rows of each, or None for the usual number."""
     if not recording.calls:
         return
-    functions = Functions(recording, FunctionCells(recording.functions, paper.signs))
+    cells = FunctionCells(recording, paper.signs)
 
     def about(row: Row, room: int) -> list[Span]:
         ended = f"  {row.data['ended']}" if row.data.get("ended") else ""
         shown = text.shorten(row.cells[-1], max(12, room - text.cells(ended)), paper.signs)
         return [(shown, "name"), (ended, "quiet")]
 
-    for section in trace.sections(recording, functions, most or trace.LONGEST, paper.signs):
+    for section in trace.sections(recording, cells, most or trace.LONGEST):
         write_table(paper, section, about)
     for problem in trace.problems(recording):
         paper.line((problem, "warning"))

@@ -49,7 +49,7 @@ def held_up(recording: Recording, signs: Signs) -> str:
     recording = recording.combined()  # some thread may have met a place only after it was disabled
     nodes = recording._raw["nodes"]
     ready = sum(nodes["ready_ns"])
-    inner = dict(zip(range(len(nodes["id"])), nodes["lock_ns"].tolist(), strict=True))
+    inner = dict(enumerate(nodes["lock_ns"].tolist()))
     own, by, others = _other_waits(recording)
     lock = max(0, sum(inner.values()) - stop)
     without_gil = "stop" in known_waits(recording)

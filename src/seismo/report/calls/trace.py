@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from seismo.escape import printable
 from seismo.model.trace.runtime_events import landmarks
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
     from seismo.model import Recording
     from seismo.model.table import Table
     from seismo.model.trace.calls import CallRow, GapRow, InstantRow
-    from seismo.report.calls.story import Functions
+    from seismo.report.calls.functions import FunctionCells
+    from seismo.report.calls.program_marks import LongestSpan
     from seismo.report.words import Signs
+
+    _Made = tuple[dict[str, Any], list[str]]  # the data and the cells of a row
 
 LONGEST = 10
 SOME_BYTES = 4 << 20  # size of a journal that is always read in full; takes some tenths of a second
 MOST_BYTES = 64 << 20  # size up to which a journal without an end is read in full; takes some seconds
-
-
-_SIGNS = text.Signs()
 
 
 def longest_calls(recording: Recording) -> list[CallRow]:
@@ -67,35 +67,33 @@ def imports(recording: Recording) -> list[InstantRow]:
     return sorted(rows, key=lambda row: -row.data["took_ns"])
 
 
-def sections(recording: Recording, functions: Functions, most: int, signs: Signs = _SIGNS) -> list[Section]:
+def sections(recording: Recording, cells: FunctionCells, most: int) -> list[Section]:
     """Return the sections of a trace. most: rows of each."""
+    signs = cells.signs
     sections = [
-        _longest(longest_calls(recording), functions, most, signs),
-        _spans(recording, most, signs),
+        _longest(longest_calls(recording), cells, most),
+        _spans(longest_spans(recording), most, signs),
         _gaps(recording, most, signs),
         _pauses(recording, signs),
-        _imports(recording, most, signs),
+        _imports(imports(recording), most, signs),
     ]
     return [section for section in sections if section.rows]
 
 
-def _longest(rows: list[CallRow], functions: Functions, most: int, signs: Signs) -> Section:
-    made = []
-    for place, row in enumerate(rows[:most]):
+def _longest(rows: list[CallRow], cells: FunctionCells, most: int) -> Section:
+    made: list[_Made] = []
+    for row in rows[:most]:
         ns = row.end_ns - row.start_ns
-        data = {**functions.place(row.function), "start_ns": row.start_ns, "took_ns": ns, "thread": row.thread}
+        data = {**cells.place(row.function), "start_ns": row.start_ns, "took_ns": ns, "thread": row.thread}
         data["ended"] = ", ".join(how_left(row.flags & LIMITS))
-        name = Name(functions.cells.name(row.function))
-        made.append(Row(data, [took(row, ns, signs), started(row, signs), name], falling(0.55, place)))
-    return _section(
-        "longest", "Longest calls", ("took", "at", "function"), made, len(rows), "of each function the longest"
-    )
+        made.append((data, [took(row, ns, cells.signs), started(row, cells.signs), Name(cells.name(row.function))]))
+    headings, remark = ("took", "at", "function"), "of each function the longest"
+    return _section("longest", "Longest calls", headings, made, len(rows), 0.55, remark)
 
 
-def _spans(recording: Recording, most: int, signs: Signs) -> Section:
-    rows = longest_spans(recording)
-    made = []
-    for place, row in enumerate(rows[:most]):
+def _spans(rows: list[LongestSpan], most: int, signs: Signs) -> Section:
+    made: list[_Made] = []
+    for row in rows[:most]:
         span, still_open = row.span, row.span.end_ns < 0
         left = ["still open"] if still_open else []
         data = {
@@ -110,32 +108,27 @@ def _spans(recording: Recording, most: int, signs: Signs) -> Section:
             "spans": row.number,
             "all_ns": row.all_ns,
         }
-        cells = [
-            span_length(span, row.took_ns, signs),
-            _at(span.start_ns),
-            f"{row.number:,}",
-            text.duration(row.all_ns, signs),
-            Name(with_values(span.name, span.values)),
-        ]
-        made.append(Row(data, cells, falling(0.6, place)))
+        lengths = span_length(span, row.took_ns, signs), _at(span.start_ns), f"{row.number:,}"
+        made.append((data, [*lengths, text.duration(row.all_ns, signs), Name(with_values(span.name, span.values))]))
     headings, remark = ("took", "at", "spans", "all", "name"), "of each name that the program gave the longest"
-    return _section("spans", "Longest spans", headings, made, len(rows), remark)
+    return _section("spans", "Longest spans", headings, made, len(rows), 0.6, remark)
 
 
 def _gaps(recording: Recording, most: int, signs: Signs) -> Section:
     gaps = _known(recording)[1]
-    made = []
-    for place, gap in enumerate(gaps[:most]):
+    made: list[_Made] = []
+    for gap in gaps[:most]:
         missing = gap.end_ns - gap.start_ns
         data = {"start_ns": gap.start_ns, "missing_ns": missing, "thread": gap.thread}
-        cells = [_at(gap.start_ns), text.duration(missing, signs), Name(thread_name(recording, gap.thread))]
-        made.append(Row(data, cells, falling(0.8, place)))
-    return _section("gaps", "Gaps", ("from", "missing", "thread"), made, len(gaps), "events of the thread are missing")
+        name = Name(thread_name(recording, gap.thread))
+        made.append((data, [_at(gap.start_ns), text.duration(missing, signs), name]))
+    remark = "events of the thread are missing"
+    return _section("gaps", "Gaps", ("from", "missing", "thread"), made, len(gaps), 0.8, remark)
 
 
 def _pauses(recording: Recording, signs: Signs) -> Section:
     pauses = [pause for pause in recording.calls.pauses if pause.end_ns >= 0]
-    made = []
+    made: list[_Made] = []
     if pauses:
         longest = max(pauses, key=lambda pause: pause.end_ns - pause.start_ns)
         whole, most = sum(pause.end_ns - pause.start_ns for pause in pauses), longest.end_ns - longest.start_ns
@@ -147,23 +140,26 @@ def _pauses(recording: Recording, signs: Signs) -> Section:
             "generation": longest.generation,
         }
         cells = [text.duration(whole, signs), f"{len(pauses):,}", text.duration(most, signs), _at(longest.start_ns)]
-        made = [Row(data, [*cells, f"generation {longest.generation}"], 0.35)]
-    return _section("pauses", "Garbage collector", ("took", "pauses", "longest", "at", "of"), made, len(made))
+        made.append((data, [*cells, f"generation {longest.generation}"]))
+    headings = ("took", "pauses", "longest", "at", "of")
+    return _section("pauses", "Garbage collector", headings, made, len(made), 0.5)
 
 
-def _imports(recording: Recording, most: int, signs: Signs) -> Section:
-    rows = imports(recording)
-    made = []
-    for place, row in enumerate(rows[:most]):
+def _imports(rows: list[InstantRow], most: int, signs: Signs) -> Section:
+    made: list[_Made] = []
+    for row in rows[:most]:
         ns = row.data["took_ns"]
         data = {"module": row.name, "start_ns": row.time_ns, "took_ns": ns}
-        cells = [text.duration(ns, signs), _at(row.time_ns), Name(printable(row.name))]
-        made.append(Row(data, cells, falling(0.3, place)))
-    return _section("imports", "Longest imports", ("took", "at", "module"), made, len(rows), "with what they import")
+        made.append((data, [text.duration(ns, signs), _at(row.time_ns), Name(printable(row.name))]))
+    headings, remark = ("took", "at", "module"), "with what they import"
+    return _section("imports", "Longest imports", headings, made, len(rows), 0.3, remark)
 
 
-def _section(name: str, title: str, headings: Sequence[str], rows: list[Row], of: int, remark: str = "") -> Section:
+def _section(
+    name: str, title: str, headings: Sequence[str], made: list[_Made], of: int, weight: float, remark: str = ""
+) -> Section:
     """Return a section for the first rows of `of`. The last heading is their subject, the others are numbers."""
+    rows = [Row(data, cells, falling(weight, place)) for place, (data, cells) in enumerate(made)]
     subject, numbers = headings[-1], len(headings) - 1
     section = Section(name, title, rows, headings=headings, numbers=numbers, remark=remark, more=of - len(rows))
     section.about = section.noun = subject

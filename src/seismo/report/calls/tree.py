@@ -427,7 +427,7 @@ def write_tree(
     if not tree.roots:
         paper.line(("  none" if not modules else "  nothing in it matches the filter", "quiet"))
         return
-    _TreeWriter(paper, FunctionCells(recording.functions, paper.signs), tree).write()
+    _TreeWriter(paper, FunctionCells(recording, paper.signs), tree).write()
     if tree.small:
         less = text.number_of(tree.small, "path") + f" below {100 * limits.share:g} %"
         paper.line((f"  {paper.signs.cut} {less} (--min PERCENT, --tree)", "quiet"))

@@ -44,13 +44,10 @@ def write_verified(paper: Paper, recording: Recording, file: str) -> int:
         return _write_filtered(paper, recording, counts, kept, cut, steps)
     if sums.gaps:
         paper.line((f"{text.number_of(len(sums.gaps), 'gap')}: what is missing there is missing below", "warning"))
-    if differ and cut:
-        later = [node for node in differ if all(a[node] >= b[node] for a, b in zip(counts, kept, strict=True))]
-        if len(later) == len(differ):
-            more = sum(map(sum, counts)) - sum(map(sum, kept))
-            more_events = text.number_of(more, "event")
-            paper.line(f"the journal agrees with the tree, and goes on after its last flush: {more_events} more")
-            return 0
+    if differ and cut and all(a[node] >= b[node] for node in differ for a, b in zip(counts, kept, strict=True)):
+        more = text.number_of(sum(map(sum, counts)) - sum(map(sum, kept)), "event")
+        paper.line(f"the journal agrees with the tree, and goes on after its last flush: {more} more")
+        return 0
     if not differ:
         paper.line(f"the journal agrees with the tree: {steps} on {text.number_of(len(tree), 'path')}")
         return 0

@@ -299,12 +299,8 @@ def _write_rest(paper: Paper, recording: Recording, windows: list[Window]) -> No
     """Write what is missing and what could not be read."""
     for gap in [gap for window in windows for gap in window.gaps]:
         missing = text.duration(gap.end_ns - gap.start_ns, paper.signs)
-        paper.line(
-            (
-                f"from {gap.start_ns / 1e9:,.6f} s, {missing} of {thread_name(recording, gap.thread)} are missing",
-                "warning",
-            )
-        )
+        words = f"{missing} of {thread_name(recording, gap.thread)} are missing"
+        paper.line((f"from {gap.start_ns / 1e9:,.6f} s, {words}", "warning"))
     if any(window.more for window in windows):
         paper.line((f"only the first {MOST:,} calls were read: choose a shorter --window", "warning"))
     for problem in dict.fromkeys(problem for window in windows for problem in window.problems):
