@@ -65,9 +65,13 @@ def with_imports_as_one(recording: Recording) -> Table[FunctionRow]:
     if not system.functions:
         return functions
     columns: dict[str, Any] = {name: list(functions[name]) for name in functions.columns}
-    one = min(system.functions)
-    for row in system.functions - {one}:
-        _move(columns, row, one)
+    one, *others = rows = sorted(system.functions)
+    for name in _SUMS:
+        columns[name][one] = sum(columns[name][row] for row in rows)
+    columns["own_error_ns"][one] = math.hypot(*(columns["own_error_ns"][row] for row in rows))
+    for name in (*_SUMS, "own_error_ns", "total_ns", "total_error_ns"):
+        for row in others:
+            columns[name][row] = 0
     _move_c_functions(columns, tree, system, one)
     columns["module"][one], columns["qualname"][one], columns["kind"][one] = "", NAME, SYNTHETIC
     columns["file"][one], columns["line"][one] = "", 0
@@ -86,15 +90,6 @@ class _Texts(list[str]):
 
 def _column(old: Any, values: list[Any]) -> Any:
     return memoryview(array(old.format, values)) if isinstance(old, memoryview) else _Texts(values)
-
-
-def _move(columns: dict[str, Any], row: int, to: int) -> None:
-    for name in _SUMS:
-        columns[name][to] += columns[name][row]
-        columns[name][row] = 0
-    columns["own_error_ns"][to] = math.hypot(columns["own_error_ns"][to], columns["own_error_ns"][row])
-    for name in ("own_error_ns", "total_ns", "total_error_ns"):
-        columns[name][row] = 0
 
 
 def _move_c_functions(columns: dict[str, Any], tree: Table[NodeRow], system: ImportSystem, one: int) -> None:

@@ -12,17 +12,16 @@ from typing import TYPE_CHECKING, Any
 from seismo.model.idle_threads import without_idle
 from seismo.report import words
 from seismo.report.calls.imports import ImportSystem, import_system, with_imports_as_one
-from seismo.report.calls.text import chosen_threads, thread_names
+from seismo.report.calls.text import chosen_threads, only_threads
 from seismo.report.shown_functions import Modules
 from seismo.report.waiting import ELAPSED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
-    from seismo.model import FunctionRow, NodeRow, Recording, Table
+    from seismo.model import FunctionRow, Recording, Table
 
 NOT_SHOWN = "functions that were filtered out"
-TREE = ("calls", "exceptions", "own", "own_error", "wait", "wait_error")  # of a path itself, not of all below it
 
 
 class Chosen:
@@ -51,8 +50,9 @@ class Chosen:
         if numbers is not None:  # they may have called only some functions
             self.hidden |= set(range(len(functions))) - set(self.recording.tree["function"])
         self.kept = [row for row in range(len(functions)) if row not in self.hidden]
-        words_ = _selection_words(whole, numbers, modules)
-        self.facts = [("shown", words_)] if words_ else []
+        shown = [only_threads(whole, numbers)] if numbers is not None else []
+        shown += [f"only functions {'of ' if modules.only else ''}{modules.words()}"] if modules else []
+        self.facts = [("shown", "; ".join(shown))] if shown else []
         if idle.threads:
             waited = f"waited for work for {words.duration(idle.ns, words.Signs())}, which no number here includes"
             self.facts.append(("idle", f"{words.number_of(idle.threads, 'thread')} {waited}"))
@@ -99,50 +99,3 @@ class Chosen:
             return size + 2 if self.system.has(function, functions[parent] if parent >= 0 else -1) else -1
 
         return [stand_in(*row) for row in zip(functions, parents, strict=True)]
-
-
-def _selection_words(recording: Recording, threads: list[int] | None, modules: Modules) -> str:
-    only = []
-    if threads is not None:
-        only.append(f"only {words.number_of(len(threads), 'thread')}: {thread_names(recording, threads)}")
-    if modules:
-        only.append(f"only functions {'of ' if modules.only else ''}{modules.words()}")
-    return "; ".join(only)
-
-
-def without(
-    left_out: Sequence[int], tree: Table[NodeRow], values: Mapping[str, list[Any]]
-) -> tuple[list[int], list[int], list[int], dict[str, list[Any]]]:
-    """Return parents, functions, threads and values of the paths without the hidden functions.
-
-    left_out: for each node the function that stands for it, or -1. values: as seismo.report.calls.paths has them.
-    """
-    parents: list[int] = []
-    functions: list[int] = []
-    threads: list[int] = []
-    kept: dict[str, list[Any]] = {name: [] for name in values}
-    to: list[int] = []  # for each node its path; of one that is left out that of its caller
-    rest: dict[tuple[int, int, int], int] = {}  # the path of what is left out, by caller, thread and stand-in
-    rows = zip(tree["parent"], tree["function"], tree["thread"], left_out, strict=True)
-    for node, (parent, function, thread, other) in enumerate(rows):
-        above = to[parent] if parent >= 0 else -1
-        path = rest.get((above, thread, other)) if other >= 0 else None
-        if path is None:
-            path = len(parents)
-            parents.append(above)
-            functions.append(other if other >= 0 else function)
-            threads.append(thread)
-            for name, column in kept.items():
-                column.append(values[name][node] * 0 if other >= 0 else values[name][node])
-            if other >= 0:
-                rest[above, thread, other] = path
-        if other >= 0:
-            for name in TREE:
-                kept[name][path] += values[name][node]
-            kept["total_error"][path] += values["own_error"][node]
-            kept["common"][path] = COMMON  # errors of different functions are added up here
-        to.append(above if other >= 0 else path)
-    return parents, functions, threads, kept
-
-
-COMMON = 255  # all of a path's error is shared with others: see Paths.of

@@ -12,10 +12,8 @@ while the numbers of the parents would take a quarter of the page.
 from __future__ import annotations
 
 import math
-from array import array
 from typing import TYPE_CHECKING, Any
 
-from seismo.report.calls.page_selection import COMMON, without
 from seismo.report.page.payload import counts, doubles, singles
 
 if TYPE_CHECKING:
@@ -25,6 +23,7 @@ if TYPE_CHECKING:
     from seismo.report.page.payload import Columns
 
 MOST = 200_000
+COMMON = 255  # all of a path's error is shared with others: see Paths.of
 # Values that already include what is below a path.
 TOTALS = ("total_error", "common")
 
@@ -49,6 +48,51 @@ def summed(values: Sequence[Any], parents: Sequence[int]) -> list[Any]:
     return sums
 
 
+def without(
+    stand_ins: Sequence[int],
+    parents: Sequence[int],
+    functions: Sequence[int],
+    threads: Sequence[int],
+    values: Mapping[str, list[Any]],
+    subtrees: bool = False,
+) -> tuple[list[int], list[int], list[int], dict[str, list[Any]]]:
+    """Return parents, functions, threads and values of the paths, some of them left out.
+
+    stand_ins: for each path the function that stands for it, or -1. Below a path that is kept, that function has one
+    path with the sums of what is left out there. subtrees: a path is left out with all that is below it.
+    """
+    kept_parents: list[int] = []
+    kept_functions: list[int] = []
+    kept_threads: list[int] = []
+    kept: dict[str, list[Any]] = {name: [] for name in values}
+    sums = [name for name in values if name not in TOTALS]
+    to: list[int] = []  # for each node its path; of one that is left out that of its caller
+    rest: dict[tuple[int, int, int], int] = {}  # the path of what is left out, by caller, thread and stand-in
+    for node, (parent, function, thread, other) in enumerate(zip(parents, functions, threads, stand_ins, strict=True)):
+        above, left_out = to[parent] if parent >= 0 else -1, other >= 0
+        path = rest.get((above, thread, other)) if left_out else None
+        if path is None:
+            path = len(kept_parents)
+            kept_parents.append(above)
+            kept_functions.append(other if left_out else function)
+            kept_threads.append(thread)
+            for name, column in kept.items():
+                column.append(values[name][node] * 0 if left_out else values[name][node])
+        to.append(above if left_out else path)
+        if left_out:
+            rest[above, thread, other] = path
+            for name in sums:
+                kept[name][path] += values[name][node]
+            # Errors of different functions are added up here.
+            if not subtrees:
+                kept["total_error"][path] += values["own_error"][node]
+            elif stand_ins[parent] < 0:
+                kept["total_error"][path] += values["total_error"][node]
+            if "common" in kept:
+                kept["common"][path] = COMMON
+    return kept_parents, kept_functions, kept_threads, kept
+
+
 class Paths:
     """The paths of one tree in the order of a walk, thread by thread.
 
@@ -70,13 +114,15 @@ class Paths:
         values: columns to sum; those in TOTALS already include what is below. weights: including what is below, for the
         choice of the paths to keep. smaller: the number of the function that stands for what is left out.
         """
-        self._parents, self._functions, self._threads = parents, functions, threads
+        kept = _kept(parents, weights, most)
+        self.left_out = len(kept) - sum(kept)
+        if self.left_out:
+            stand_ins = [-1 if one else smaller for one in kept]
+            parents, functions, threads, values = without(stand_ins, parents, functions, threads, values, True)
         self._values = values
-        self._totals = weights
-        self._smaller = smaller
-        self.left_out = 0
-        self.threads: list[int] = []
-        self._walk(self._kept(most))
+        self._order, self.depths = _walk(parents, threads)
+        self.functions = [functions[path] for path in self._order]
+        self.threads = [threads[path] for path, depth in zip(self._order, self.depths, strict=True) if depth == 0]
 
     @classmethod
     def of(cls, recording: Recording, smaller: int, most: int = MOST, left_out: Sequence[int] = ()) -> Paths:
@@ -100,78 +146,49 @@ class Paths:
         }
         functions, threads = tree["function"].tolist(), tree["thread"].tolist()
         if left_out:
-            parents, functions, threads, values = without(left_out, tree, values)
+            parents, functions, threads, values = without(left_out, parents, functions, threads, values)
         weights = [summed(values[name], parents) for name in ("own", "wait", "calls")]
         return cls(parents, functions, threads, values, weights, smaller, most)
-
-    def _kept(self, most: int) -> bytearray:
-        """Return for each node 1 if it is in the page, else 0."""
-        size = len(self._parents)
-        if size <= most:
-            return bytearray(b"\1") * size
-        weights = [0.0] * size
-        for totals in self._totals:
-            whole = sum(total for total, parent in zip(totals, self._parents, strict=True) if parent < 0) or 1
-            for node, total in enumerate(totals):
-                weights[node] += total / whole
-        kept = bytearray(size)
-        # Parents have smaller numbers, so the sort puts them first among equal weights.
-        for node in sorted(range(size), key=lambda node: -weights[node])[:most]:
-            kept[node] = 1
-        for node, parent in enumerate(self._parents):
-            if parent < 0:
-                kept[node] = 1
-        self.left_out = size - sum(kept)
-        return kept
-
-    def _walk(self, kept: bytearray) -> None:
-        """Put the kept paths in the order of a walk, children by number, which is the order of their first calls."""
-        size = len(kept)
-        below: dict[int, list[int]] = {-1: []}  # for each kept node the kept nodes directly below, the last one first
-        cut: dict[int, list[int]] = {}  # the same of left-out nodes
-        for node in range(size - 1, -1, -1):
-            parent = self._parents[node]
-            if kept[node]:
-                below.setdefault(parent, []).append(node)
-            elif kept[parent]:
-                cut.setdefault(parent, []).append(node)
-        sums = {
-            name: values if name in TOTALS else summed(values, self._parents)
-            for name, values in self._values.items()
-            if cut
-        }
-        self.order, self.depths, self.functions = array("q"), array("q"), array("q")
-        self.extra: list[list[Any]] = []  # sums of left-out paths; `order` refers to them by -1 - index
-        waiting = [(node, 0) for node in sorted(below[-1], key=lambda node: -self._threads[node])]
-        while waiting:
-            node, depth = waiting.pop()
-            waiting += [(child, depth + 1) for child in below.get(node, ())]
-            self.order.append(node)
-            self.depths.append(depth)
-            self.functions.append(self._functions[node])
-            if depth == 0:
-                self.threads.append(self._threads[node])
-            if node in cut:
-                self._leave_out(cut[node], depth + 1, sums)
-
-    def _leave_out(self, nodes: list[int], depth: int, sums: Mapping[str, list[Any]]) -> None:
-        sums_of = {name: sum(table[node] for node in nodes) for name, table in sums.items()}
-        if "common" in sums_of:
-            sums_of["common"] = COMMON
-        self.extra.append(list(sums_of.values()))
-        self.order.append(-len(self.extra))
-        self.depths.append(depth)
-        self.functions.append(self._smaller)
 
     def columns(self, prefix: str, precise: Collection[str] = ()) -> Columns:
         """Return the columns of the page. prefix: of their names. precise: those of which seven digits are too few."""
         columns: Columns = {f"{prefix}depth": counts(self.depths), f"{prefix}function": counts(self.functions)}
-        for at, (name, values) in enumerate(self._values.items()):
-            picked = [values[node] if node >= 0 else self.extra[-1 - node][at] for node in self.order]
+        for name, values in self._values.items():
+            picked = [values[path] for path in self._order]
             if any(picked):
                 form = counts if isinstance(values[0], int) else doubles if name in precise else singles
                 columns[prefix + name] = form(picked)
         return columns
 
-    def __len__(self) -> int:
-        return len(self.order)
+
+def _kept(parents: Sequence[int], weights: Sequence[Sequence[float]], most: int) -> bytearray:
+    """Return for each path 1 if it is in the page, else 0."""
+    size = len(parents)
+    if size <= most:
+        return bytearray(b"\1") * size
+    shares = [0.0] * size
+    for totals in weights:
+        whole = sum(total for total, parent in zip(totals, parents, strict=True) if parent < 0) or 1
+        for path, total in enumerate(totals):
+            shares[path] += total / whole
+    kept = bytearray(parent < 0 for parent in parents)
+    # Parents have smaller numbers, so the sort puts them first among equal shares.
+    for path in sorted(range(size), key=lambda path: -shares[path])[:most]:
+        kept[path] = 1
+    return kept
+
+
+def _walk(parents: Sequence[int], threads: Sequence[int]) -> tuple[list[int], list[int]]:
+    """Return the paths in the order of a walk, children in that of their first calls, and their depths."""
+    below: dict[int, list[int]] = {-1: []}  # the last one first
+    for path in range(len(parents) - 1, -1, -1):
+        below.setdefault(parents[path], []).append(path)
+    order: list[int] = []
+    depths: list[int] = []
+    waiting = [(path, 0) for path in sorted(below[-1], key=lambda path: -threads[path])]
+    while waiting:
+        path, depth = waiting.pop()
+        order.append(path)
+        depths.append(depth)
+        waiting += [(child, depth + 1) for child in below.get(path, ())]
+    return order, depths

@@ -43,8 +43,7 @@ def write_report(paper: Paper, recording: Recording, options: Options) -> None:
     for line in text.wrapped(f"{HELD_UP}: {words}", paper.width) if words else ():
         paper.line((line, ""))
     if chosen is not None:
-        names = thread_names(recording, chosen)
-        paper.line((f"only {text.number_of(len(chosen), 'thread')}: {names}", "quiet"))
+        paper.line((only_threads(recording, chosen), "quiet"))
     paper.flush()
     times = options.time or usual_times(recording)
     shown = active.timed(times)
@@ -109,10 +108,11 @@ def _write_hosts(paper: Paper, recording: Recording) -> None:
         paper.line((f"clocks: those of {names} may differ {bound_words}", "warning"))
 
 
-def thread_names(recording: Recording, threads: Sequence[int]) -> str:
-    """Return the names of the threads as a list in a sentence."""
+def only_threads(recording: Recording, threads: Sequence[int]) -> str:
+    """Return the remark that only these threads are shown."""
     names = recording.threads["name"]
-    return ", ".join(printable(str(names[thread]) or f"thread {thread}") for thread in threads)
+    named = ", ".join(printable(str(names[thread]) or f"thread {thread}") for thread in threads)
+    return f"only {text.number_of(len(threads), 'thread')}: {named}"
 
 
 def chosen_threads(recording: Recording, words: Sequence[str]) -> list[int]:

@@ -183,8 +183,7 @@ class CallTree:
                 (deeper if self._functions[child] == branch.function else below).append(child)
             branch.levels += bool(deeper)
             level = deeper
-        self._sum_own(branch, inside)
-        self._count(branch, inside)
+        self._add_up(branch, inside, inside)
         branch.children = self._branches(below, branch)
 
     def _open_fold(self, branch: Branch, inside: bytearray) -> bool:
@@ -200,8 +199,7 @@ class CallTree:
         if all(self._functions[node] == branch.function for node in nodes):
             return False
         branch.inside = nodes
-        self._sum_own(branch, nodes)
-        self._count(branch, branch.nodes)
+        self._add_up(branch, nodes, branch.nodes)
         branch.children = self._branches(below, branch)
         return True
 
@@ -214,18 +212,19 @@ class CallTree:
         modules = self._table["module"]
         return list(dict.fromkeys(modules[branch.function] or "?" for branch in branches))
 
-    def _sum_own(self, branch: Branch, nodes: Sequence[int]) -> None:
-        """Sum own times and errors: errors add up within a function, and are independent between functions."""
+    def _add_up(self, branch: Branch, nodes: Sequence[int], called: Sequence[int]) -> None:
+        """Sum own times and errors of the nodes, and calls of those by which the branch was entered.
+
+        Errors add up within a function, and are independent between functions.
+        """
         branch.own_ns = sum(self._owns[node] for node in nodes)
         errors: dict[int, float] = {}
         for node in nodes:
             errors[self._functions[node]] = errors.get(self._functions[node], 0.0) + self._own_errors[node]
         branch.own_error_ns = math.hypot(*errors.values())
-
-    def _count(self, branch: Branch, nodes: Sequence[int]) -> None:
-        branch.calls = sum(self._calls[node] for node in nodes)
-        branch.lower_bound = any(self._flags[node] & LOWER_BOUND for node in nodes)
-        branch.running = any(self._flags[node] & BEFORE_START for node in nodes)
+        branch.calls = sum(self._calls[node] for node in called)
+        branch.lower_bound = any(self._flags[node] & LOWER_BOUND for node in called)
+        branch.running = any(self._flags[node] & BEFORE_START for node in called)
 
     def _branches(self, nodes: Iterable[int], parent: Branch | None) -> list[Branch]:
         """Return the nodes as branches, the largest total first."""

@@ -14,7 +14,7 @@ import re
 
 from seismo.escape import printable
 from seismo.report import words as text
-from seismo.report.story import NOTE, Name, Row, Section, Story
+from seismo.report.story import NOTE, Name, Section, Story
 from seismo.report.story.fitting import fitting
 
 BYTES = 8_000  # most bytes of a document without a requested length
@@ -128,13 +128,13 @@ def _items(section: Section) -> list[str]:
 
 
 def _tree(section: Section) -> list[str]:
-    return [_item(row, "  " * min(row.depth, _DEEPEST)) for row in section.rows]
-
-
-def _item(row: Row, lead: str) -> str:
-    level = f"[{row.depth + 1}] " if row.depth > _DEEPEST else ""
-    parts = [code(cell) if isinstance(cell, Name) else _sentence(cell.strip()) for cell in row.cells if cell.strip()]
-    return f"{lead}- {_words(level)}{' '.join(parts)}"
+    lines = []
+    for row in section.rows:
+        cells = [cell for cell in row.cells if cell.strip()]
+        parts = [code(cell) if isinstance(cell, Name) else _sentence(cell.strip()) for cell in cells]
+        level = _words(f"[{row.depth + 1}] ") if row.depth > _DEEPEST else ""
+        lines.append(f"{'  ' * min(row.depth, _DEEPEST)}- {level}{' '.join(parts)}")
+    return lines
 
 
 def _list(section: Section) -> list[str]:
