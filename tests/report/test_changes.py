@@ -9,7 +9,7 @@ from on_paper import written
 
 from seismo.model import Builder, DiffRow, FunctionKey, diff, read
 from seismo.model.difference import difference, difference_of_lines
-from seismo.report.changes import OF_FUNCTIONS, OF_LINES, STRANGERS, as_json, growth, write_changes
+from seismo.report.changes import OF_FUNCTIONS, OF_LINES, STRANGERS, as_json, growth, show_changes
 from seismo.report.words import cells
 
 
@@ -35,9 +35,8 @@ def changes(old, new, rows=None, width=80, limit=15):
     of_lines = bool(sides[0][0].lines)
     found = (difference_of_lines if of_lines else difference)(*sides)
     found = found if rows is None else found._replace(rows=rows)
-    return written(
-        write_changes, *sides, found, limit, OF_LINES if of_lines else OF_FUNCTIONS, width=width
-    ).splitlines()
+    words = OF_LINES if of_lines else OF_FUNCTIONS
+    return written(show_changes, sides, found, words, ([], []), limit, width=width).splitlines()
 
 
 def test_golden(pair, same_as_golden):

@@ -54,25 +54,13 @@ def show_changes(
     files: tuple[list[str], list[str]],
     limit: int | None,
 ) -> str:
-    """Write the rows and return "", or return them as JSON if there is no paper."""
-    if paper is None:
-        return as_json(found, *files)
-    write_changes(paper, *sides, found, limit, words)
-    return ""
-
-
-def write_changes(
-    paper: Paper,
-    old: Sequence[Recording],
-    new: Sequence[Recording],
-    found: Difference,
-    limit: int | None,
-    words: Compared,
-) -> None:
     """Write the changes in calls, the rows that appeared or vanished, and the changes in time.
 
-    limit: the most rows of a table, or None for all.
+    Return "", or all rows as JSON if there is no paper. limit: the most rows of a table, or None for all.
     """
+    if paper is None:
+        return as_json(found, *files)
+    old, new = sides
     signs, rows = paper.signs, found.rows
     both, came, went, sometimes = ([row for row in rows if state(row) == one] for one in STATES)
     write_facts(paper, overview(old, new, found, words, signs))
@@ -107,6 +95,7 @@ def write_changes(
         significant = [row for row in both if row.significant]
         heads, remark = ("change  ", "", "old  ", "new  "), _time_remark(both, (len(old), len(new)), words, signs)
         _write(paper, words, "Changed in own time", time_cells, heads, significant, limit, remark)
+    return ""
 
 
 STATES = ("both", "new", "gone", "sometimes")  # on which sides a row is
