@@ -317,17 +317,13 @@ def incomplete(signs: Signs, *recordings: tuple[str, Recording]) -> list[tuple[s
     return facts
 
 
-def _clock(ns: int) -> str:
-    """Return a Unix time in ns as the time of the day, in tenths of a second, or "" if it is out of range."""
-    time = _moment(ns, "%H:%M:%S")
-    return f"{time}.{ns // 10**8 % 10} UTC" if time else ""
-
-
 def _since(recording: Recording, name: str, signs: Signs) -> str:
     """Return since when this process's events are missing: the time of the last write of its file."""
     for row in recording.processes:
-        if f"process {row.pid}" == name and row.end_ns >= row.start_ns > 0 and _clock(row.end_ns):
-            return f"after {_clock(row.end_ns)} ({duration(row.end_ns - row.start_ns, signs)} after its start)"
+        time = _moment(row.end_ns, "%H:%M:%S")
+        if f"process {row.pid}" == name and row.end_ns >= row.start_ns > 0 and time:
+            ran = duration(row.end_ns - row.start_ns, signs)
+            return f"after {time}.{row.end_ns // 10**8 % 10} UTC ({ran} after its start)"
     return "last"
 
 

@@ -135,7 +135,6 @@ def page_trace(recording: Recording, chosen: Chosen, most: int = MOST_CALLS) -> 
         column = rows[name]
         return [column[row] for row in shown_rows]
 
-    nodes = pick("node")
     columns = {
         "c.threads": counts(sizes),
         "c.step": counts(steps),
@@ -144,7 +143,7 @@ def page_trace(recording: Recording, chosen: Chosen, most: int = MOST_CALLS) -> 
         "c.function": counts(numbers[function] for function in pick("function")),
         "c.depth": counts(depths),
         "c.flags": counts(int(flags) & ~int(_OF_READING) for flags in pick("flags")),
-        "c.waits": counts(int(waits[node]) if 0 <= node < len(waits) else 0 for node in nodes),
+        "c.waits": counts(int(waits[node]) if 0 <= node < len(waits) else 0 for node in pick("node")),
     }
     return _of_threads({**threads(recording), **program_events(recording)}, threads_of, deepest), columns
 

@@ -41,7 +41,8 @@ def markdown(story: Story, max_lines: int | None = None) -> str:
 def written(story: Story, closely: bool = False) -> str:
     """Return all of a story. closely: without blank lines, and with lists instead of tables."""
     blank = [] if closely else [""]
-    note = [_left_out(story) + NOTE] if story.sections else []
+    titles = ", ".join(_words(title) for title in story.left_out if title)
+    note = [f"Left out: {titles}. {NOTE}" if titles else NOTE] if story.sections else []
     lines = [_title(story), *(note if closely else [])]
     for section in story.sections:
         more = f"{section.more:,} more" if section.more and section.rows else ""
@@ -62,12 +63,6 @@ def written(story: Story, closely: bool = False) -> str:
 
 def _title(story: Story) -> str:
     return f"# {_words(story.title)}: {code(story.program)}" if story.program else f"# {_words(story.title)}"
-
-
-def _left_out(story: Story) -> str:
-    """Return a sentence with the titles of missing sections and a blank after it, or ""."""
-    titles = ", ".join(_words(title) for title in story.left_out if title)
-    return f"Left out: {titles}. " if titles else ""
 
 
 # ---- Text. ----
