@@ -53,7 +53,7 @@ class FunctionCells:
         self.columns = functions = recording.functions if table is None else table
         self.at_once = at_once or [0.0] * len(functions)
         self.whole_ns = sum(functions["own_ns"])
-        self.roomy = False  # True if a cell may have several words
+        self.roomy = False  # True if there is room for more columns, and for cells of several words
         everything = self.whole_ns + (sum(functions["wait_ns"]) if self.times == "cpu" else 0)
         self.notable_ns = NOTABLE * everything
 
@@ -247,8 +247,8 @@ def chosen_columns(words: str) -> list[str]:
     return names
 
 
-def usual_columns(cells: FunctionCells, rows: Sequence[int], order: str, roomy: bool) -> list[str]:
-    """Return the default columns for these rows, without empty ones. roomy: allow more columns."""
+def usual_columns(cells: FunctionCells, rows: Sequence[int], order: str) -> list[str]:
+    """Return the default columns for these rows, without empty ones."""
     columns, times = cells.columns, cells.times
 
     def any_is(name: str, least: float = 1) -> bool:
@@ -266,7 +266,7 @@ def usual_columns(cells: FunctionCells, rows: Sequence[int], order: str, roomy: 
             "waiting": waits,
             "for": (waits or times == "wait") and any(map(cells.reasons, rows)),
             "at-once": any(cells.at_once[row] >= PARALLEL for row in rows),
-            "awaiting": order == "awaiting" or (roomy and any_is("await_ns")),
+            "awaiting": order == "awaiting" or (cells.roomy and any_is("await_ns")),
             "total": True,
             "calls": any(columns["calls"]),  # some formats have none
             "resumes": any_is("resumes"),
@@ -316,8 +316,8 @@ def write_functions(
         paper.line(("  none matches the filter" if modules and len(functions) else "  none", "quiet"))
         return
     cells.roomy = paper.width >= ROOMY
-    usual = usual_columns(cells, shown, order, cells.roomy)
-    _write_table(paper, cells, shown, columns or usual, () if columns else DROPPED_FIRST)
+    wanted = columns or usual_columns(cells, shown, order)
+    _write_table(paper, cells, shown, wanted, () if columns else DROPPED_FIRST)
     if len(shown) < len(rows):
         own = functions["own_ns"]
         rest = text.percent(sum(own[row] for row in rows[len(shown) :]), cells.whole_ns)

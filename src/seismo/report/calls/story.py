@@ -94,7 +94,7 @@ def totals(recording: Recording, by: str) -> dict[str, Any]:
 
 def _functions(cells: FunctionCells, rows: Sequence[int], most: int, modules: Modules) -> Section:
     shown = rows[:most]
-    columns = usual_columns(cells, shown, "own", True)
+    columns = usual_columns(cells, shown, "own")
     headings = [head(name, cells.times).strip() for name in columns]
     own = cells.columns["own_ns"]
     largest = own[shown[0]] if shown else 0.0
@@ -106,14 +106,13 @@ def _functions(cells: FunctionCells, rows: Sequence[int], most: int, modules: Mo
         )
         for place, row in enumerate(shown)
     ]
-    whole = whole_words(cells)
     return Section(
         "functions",
         f"Functions by {order_words('own', cells.times)}",
         made,
         headings=[*headings, "function", "where", "definition"],
         numbers=len(columns),
-        remark="; ".join(filter(None, (modules.words(), whole))),
+        remark="; ".join(filter(None, (modules.words(), whole_words(cells)))),
         more=len(rows) - len(shown),
         none="none matches the filter" if modules and len(cells.columns) else "none",
     )
