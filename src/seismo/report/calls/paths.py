@@ -96,7 +96,8 @@ def without(
 class Paths:
     """The paths of one tree in the order of a walk, thread by thread.
 
-    left_out: the number of paths that were left out. threads: for each root its thread, in the order of the walk.
+    left_out: the number of paths that were left out. threads: for each root its thread, in the order of the walk. order:
+    the numbers of the paths.
     """
 
     def __init__(
@@ -120,9 +121,9 @@ class Paths:
             stand_ins = [-1 if one else smaller for one in kept]
             parents, functions, threads, values = without(stand_ins, parents, functions, threads, values, True)
         self._values = values
-        self._order, self.depths = _walk(parents, threads)
-        self.functions = [functions[path] for path in self._order]
-        self.threads = [threads[path] for path, depth in zip(self._order, self.depths, strict=True) if depth == 0]
+        self.order, self.depths = _walk(parents, threads)
+        self.functions = [functions[path] for path in self.order]
+        self.threads = [threads[path] for path, depth in zip(self.order, self.depths, strict=True) if depth == 0]
 
     @classmethod
     def of(cls, recording: Recording, smaller: int, most: int = MOST, left_out: Sequence[int] = ()) -> Paths:
@@ -154,7 +155,7 @@ class Paths:
         """Return the columns of the page. prefix: of their names. precise: those of which seven digits are too few."""
         columns: Columns = {f"{prefix}depth": counts(self.depths), f"{prefix}function": counts(self.functions)}
         for name, values in self._values.items():
-            picked = [values[path] for path in self._order]
+            picked = [values[path] for path in self.order]
             if any(picked):
                 form = counts if isinstance(values[0], int) else doubles if name in precise else singles
                 columns[prefix + name] = form(picked)
