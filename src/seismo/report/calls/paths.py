@@ -96,8 +96,7 @@ def without(
 class Paths:
     """The paths of one tree in the order of a walk, thread by thread.
 
-    left_out: the number of paths that were left out. threads: for each root its thread, in the order of the walk. order:
-    the numbers of the paths.
+    order: the numbers of the paths. threads: for each root its thread. left_out: how many paths were left out.
     """
 
     def __init__(
