@@ -1,7 +1,7 @@
 """Runs one of CPython's own test files with seismo.cprofile in cProfile's place: child.py FILE MODE.
 
 MODE: "own" (the interpreter's cProfile), "seismo", "deaf" (a stand-in that loses who called whom: the tests must
-notice). Prints one JSON object: {"outcomes": {test id: [outcome, detail]}}, or {"missing": why}.
+notice).
 
 Whatever name the tests use for it is replaced (cProfile, profiling.tracing, _lsprof), in processes of their own, too.
 """
@@ -9,9 +9,6 @@ Whatever name the tests use for it is replaced (cProfile, profiling.tracing, _ls
 from __future__ import annotations
 
 import gc
-import importlib
-import io
-import json
 import os
 import sys
 import types
@@ -19,7 +16,7 @@ import unittest
 from pathlib import Path
 from typing import Any
 
-from outcomes import Outcomes
+from conformance import run_tests
 
 SOURCE = next((os.path.abspath(one) for one in sys.path if (Path(one or ".") / "seismo").is_dir()), "")
 
@@ -52,7 +49,10 @@ def replace_in_children() -> None:
 
     def run_replaced(*args: str, **env: Any) -> Any:
         ours = ("cProfile", "profiling.tracing", "seismo.cprofile")
-        args = tuple("seismo.cprofile" if before == "-m" and one in ours else one for before, one in pairs(args))
+        args = tuple(
+            "seismo.cprofile" if before == "-m" and one in ours else one
+            for before, one in zip(("", *args), args, strict=False)
+        )
         if "seismo.cprofile" in args:
             env = {**os.environ, "PYTHONPATH": SOURCE, **env, "__isolated": False, "__cleanenv": True}
         return run(*args, **env)
@@ -60,40 +60,24 @@ def replace_in_children() -> None:
     script_helper.run_python_until_end = run_replaced
 
 
-def pairs(words: tuple[str, ...]) -> zip[tuple[str, str]]:
-    return zip(("", *words), words, strict=False)
-
-
-class Alone(Outcomes):
-    """Stops the profilers that a test has left on."""
-
-    def __init__(self) -> None:
-        from seismo import _core
-
-        super().__init__()
-        self.profiler = _core.Profiler
+class Alone(unittest.TestResult):
+    """Stops the profilers that a test has left on: profile.py objects to company."""
 
     def stopTest(self, test: unittest.TestCase) -> None:
+        from seismo import _core
+
         super().stopTest(test)
-        for one in gc.get_objects():  # a test that fails may leave its profilers on, and profile.py objects to company
-            if type(one).__module__.startswith("seismo.") and isinstance(one, self.profiler):
+        for one in gc.get_objects():
+            if type(one).__module__.startswith("seismo.") and isinstance(one, _core.Profiler):
                 one.disable()
 
 
-def main(name: str, mode: str) -> None:
-    out, sys.stdout = sys.stdout, io.StringIO()
-    if mode != "own":
-        replace(mode)
-        replace_in_children()
-    try:
-        module = importlib.import_module(f"test.{name}")
-    except ModuleNotFoundError as missing:
-        print(json.dumps({"missing": str(missing)}), file=out)
-        return
-    result = Alone()
-    unittest.defaultTestLoader.loadTestsFromModule(module).run(result)
-    print(json.dumps({"outcomes": result.outcomes}), file=out)
-
-
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    file, mode = sys.argv[1:]
+
+    def replace_all() -> None:
+        if mode != "own":
+            replace(mode)
+            replace_in_children()
+
+    run_tests(file, replace_all, kind=Alone)

@@ -4,19 +4,14 @@
 
 MODE: "own" (the interpreter's own functions), "hooks" (seismo.hooks' stand-ins), "hooks+SOURCE" (the same under a
 recorder on that source), "own+SOURCE" (the interpreter's own under it), "deaf" (stand-ins that leave events out: the
-tests must notice). Prints one JSON object:
-{"outcomes": {test id: [outcome, detail]}}, or {"missing": why} when the interpreter has no such file.
+tests must notice).
 
 Programs that the tests run in processes of their own get the functions replaced, too.
 """
 
 from __future__ import annotations
 
-import importlib
-import io
-import json
 import sys
-import unittest
 from pathlib import Path
 from typing import Any
 
@@ -100,33 +95,13 @@ def replace_in_children(mode: str) -> None:
     subprocess.Popen = Popen  # type: ignore[misc]
 
 
-def wanted(suite: unittest.TestSuite, words: tuple[str, ...]) -> list[unittest.TestCase]:
-    found: list[unittest.TestCase] = []
-    for test in suite:
-        if isinstance(test, unittest.TestSuite):
-            found += wanted(test, words)
-        elif not words or any(word in test.id().rpartition(".")[2] for word in words):
-            found.append(test)
-    return found
-
-
-def main(name: str, mode: str) -> None:
-    try:
-        module = importlib.import_module(f"test.{name}")
-    except ModuleNotFoundError as missing:
-        print(json.dumps({"missing": str(missing)}))
-        return
-    found = wanted(unittest.defaultTestLoader.loadTestsFromModule(module), ABOUT.get(name, ()))
-    tests = unittest.TestSuite(found)
-    from outcomes import Outcomes
-
-    result, out = Outcomes(), sys.stdout
-    sys.stdout = io.StringIO()
-    replace(mode)
-    replace_in_children(mode)
-    tests.run(result)
-    print(json.dumps({"outcomes": result.outcomes}), file=out)
-
-
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    from conformance import run_tests
+
+    file, mode = sys.argv[1:]
+
+    def replace_all() -> None:
+        replace(mode)
+        replace_in_children(mode)
+
+    run_tests(file, replace_all, ABOUT.get(file, ()))
