@@ -1,6 +1,10 @@
 """Imports at run time: every module stands alone, and a recorded process loads nothing but the standard library."""
 
+import ast
 import json
+from collections.abc import Iterable, Iterator
+from graphlib import TopologicalSorter
+from itertools import accumulate
 from pathlib import Path
 
 import children
@@ -8,48 +12,47 @@ from paths import ROOT
 
 PACKAGE = ROOT / "src" / "seismo"
 
-# Imports each module named on the command line in a child of its own: one that leans on what another one
-# happened to import first would fail here. What they need of others is there already: that takes most of the time.
-IMPORT_EACH_ALONE = """
-import gc, importlib, os, subprocess, sys, traceback
-gc.disable()
-names = "import sys; sys.argv[1:] = map(__import__, sys.argv[1:]); print(*sys.modules)"
-for name in subprocess.check_output([sys.executable, "-c", names, *sys.argv[1:]], text=True).split():
-    if not name.startswith(("seismo", "__main__")):
-        try: importlib.import_module(name)
-        except ImportError: pass
-assert "seismo" not in sys.modules
-failed = 0
-for name in sys.argv[1:]:
-    child = os.fork()
-    if not child:
-        try:
-            importlib.import_module(name)
-        except BaseException:
-            print(name, file=sys.stderr)
-            traceback.print_exc()
-            os._exit(1)
-        os._exit(0)
-    failed |= os.waitpid(child, 0)[1]
-sys.exit(bool(failed))
-"""
 
-
-def module_names() -> list[str]:
+def modules() -> dict[str, Path]:
     """All but process/child_startup, which is put in front of a child's path and is no module to import."""
     found = [path for path in PACKAGE.rglob("*.py") if path.parent.name != "child_startup"]
-    paths = [path.relative_to(PACKAGE.parent).with_suffix("") for path in found]
-    names = [".".join(path.parts).removesuffix(".__init__") for path in paths]
-    return sorted(name for name in names if not name.endswith("__main__"))
+    names = [".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts) for path in found]
+    return {name.removesuffix(".__init__"): path for name, path in zip(names, found, strict=True)}
 
 
-def run(*arguments: object, folder: Path) -> str:
-    done = children.python(*arguments, cwd=folder)
-    return done.stdout
+def imports(nodes: Iterable[ast.AST]) -> Iterator[ast.Import | ast.ImportFrom]:
+    """Yield what is executed by the import of a module itself: nothing in functions, nothing for type checkers."""
+    for node in nodes:
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            yield node
+        elif isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            yield from imports(node.orelse)
+        elif isinstance(node, ast.stmt) and not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield from imports(ast.iter_child_nodes(node))
 
 
-def test_every_module_imports_alone(tmp_path):
-    run("-c", IMPORT_EACH_ALONE, *module_names(), folder=tmp_path)
+def packages(name: str) -> set[str]:
+    return set(accumulate(name.split("."), "{}.{}".format))
+
+
+def test_every_module_imports_alone():
+    """None leans on what another one happened to import first: their imports make no circle.
+
+    A module's own packages are there before it, and may import it.
+    """
+    paths = modules()
+    graph: dict[str, set[str]] = {}
+    for name, path in paths.items():
+        graph[name] = set()
+        for node in imports(ast.parse(path.read_text()).body):
+            base = f"{node.module}." if isinstance(node, ast.ImportFrom) else ""
+            for alias in node.names:
+                target = f"{base}{alias.name}" if f"{base}{alias.name}" in paths else base[:-1]
+                graph[name] |= {target} | (packages(target) - packages(name))
+        graph[name] &= paths.keys()
+    order = [name for name in TopologicalSorter(graph).static_order() if not name.endswith("__main__")]
+    assert len(order) > 300
+    children.python("-c", "import sys; [__import__(name) for name in sys.argv[1:]]", *reversed(order))
 
 
 # Modules found outside the standard library and outside seismo.
@@ -68,8 +71,8 @@ print(json.dumps({"foreign": foreign, "seismo": sorted(name for name in sys.modu
 
 def foreign_modules(*arguments: object, folder: Path) -> dict[str, list[str]]:
     # What plugs itself into every interpreter (editable installs, debuggers) is there without us as well.
-    bare = set(json.loads(run("-c", FOREIGN, folder=folder))["foreign"])
-    found = json.loads(run(*arguments, folder=folder).splitlines()[-1])
+    bare = set(json.loads(children.python("-c", FOREIGN, cwd=folder).stdout)["foreign"])
+    found = json.loads(children.python(*arguments, cwd=folder).stdout.splitlines()[-1])
     return found | {"foreign": [name for name in found["foreign"] if name not in bare]}
 
 

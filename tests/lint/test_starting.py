@@ -10,7 +10,8 @@ STARTS = {"run", "Popen", "call", "check_call", "check_output"}
 
 def started(path):
     """The lines that start an interpreter with subprocess itself."""
-    for node in ast.walk(ast.parse(path.read_text())):
+    text = path.read_text()
+    for node in ast.walk(ast.parse(text)) if "subprocess" in text and "sys.executable" in text else ():
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in STARTS:
             module = node.func.value
             if isinstance(module, ast.Name) and module.id == "subprocess" and "sys.executable" in ast.unparse(node):

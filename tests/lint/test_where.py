@@ -38,6 +38,9 @@ def uses_in_python(name: str, home: Path, path: Path) -> bool:
     """Return True if a module imports a name from its home, or its home, of which it then reads the name."""
     package = home.parent if home.stem == "__init__" else home.with_suffix("")
     module = ".".join(package.relative_to(ROOT / "src").parts)
+    text = path.read_text()
+    if name not in text or module.rpartition(".")[0] not in text:
+        return False
     imports, attributes = imports_and_attributes(path)
     if any(node.module == module and name in {alias.name for alias in node.names} for node in imports):
         return True
