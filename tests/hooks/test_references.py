@@ -12,6 +12,7 @@ from pathlib import Path
 import children
 import extensions
 import pytest
+from allocations import can_fail, each_fails
 
 from seismo import _core
 from seismo.errors import UsageError
@@ -461,16 +462,6 @@ print(failed, sum(row[1] for row in heard if row[0] is complex))
 
 
 @traces
+@can_fail
 def test_memory_that_runs_out_is_an_error():
-    if not hasattr(_core, "_fail_allocation"):
-        pytest.skip("the core was built without failure injection")
-    failed = 0
-    for n in range(1, 10):
-        _core._fail_allocation(n)
-        try:
-            set_ref_tracer(len).remove()
-        except MemoryError:
-            failed = n
-        finally:
-            _core._fail_allocation(0)
-    assert failed == 4
+    assert each_fails(lambda: set_ref_tracer(len).remove()) == 4

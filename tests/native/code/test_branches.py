@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from allocations import can_fail, each_fails
 from codes import nested
 from paths import TESTS
 
@@ -135,19 +136,10 @@ def test_bytecode_that_lies() -> None:
     assert branches > 100 or sys.version_info < (3, 12)
 
 
-@pytest.mark.skipif(not hasattr(_core, "_fail_allocation"), reason="needs a build with SEISMO_TESTING=1")
+@can_fail
 def test_out_of_memory() -> None:
     code = next(code for _, text in sources() for code in nested(compile(text, "x", "exec")) if code.co_name == "run")
-    failures = 0
-    for n in range(1, 8):
-        _core._fail_allocation(n)
-        try:
-            _core.code_branches(code)
-        except MemoryError:
-            failures += 1
-        finally:
-            _core._fail_allocation(0)
-    assert failures == (3 if sys.version_info >= (3, 12) else 1)
+    assert each_fails(lambda: _core.code_branches(code)) == (3 if sys.version_info >= (3, 12) else 1)
 
 
 @pytest.mark.skipif(sys.version_info >= (3, 12), reason="3.12 and later report branches")

@@ -3,13 +3,13 @@
 import array
 
 import pytest
+from allocations import can_fail, each_fails
 
 from seismo import _core
 from seismo.model import Builder, Recording, read
 from seismo.model.recording import SCHEMA
 
-fail = getattr(_core, "_fail_allocation", None)
-pytestmark = pytest.mark.skipif(fail is None, reason="needs a build with SEISMO_TESTING=1")
+pytestmark = can_fail
 
 
 def sample():
@@ -23,25 +23,12 @@ def sample():
 
 
 def walk(work):
-    """Runs `work` with the first, second, third ... allocation failing, once and from then on, until none is left."""
-    for forever in (False, True):
-        for n in range(1, 1000):
-            fail(n, forever)
-            try:
-                work()
-            except MemoryError:
-                assert fail(0) >= n
-                continue
-            made = fail(0)
-            if made < n:
-                break
-        else:
-            pytest.fail("no end of allocations")
-    return n
+    """Return how many allocations a function makes, each of which fails in turn: alone, and with all from it on."""
+    return max(each_fails(work, forever) for forever in (False, True))
 
 
-RECORDING = sample() if fail else None
-DATA = RECORDING.to_bytes() if fail else b""
+RECORDING = sample()
+DATA = RECORDING.to_bytes()
 
 
 def test_reading():

@@ -2,8 +2,10 @@
 
 import gc
 import sys
+from functools import partial
 
 import pytest
+from allocations import can_fail, each_fails
 
 from seismo import _core
 
@@ -67,7 +69,7 @@ def test_wrong_arguments(wrong):
         _core.objects_referrers(([],), {}, 4, 24)
 
 
-@pytest.mark.skipif(not hasattr(_core, "_fail_allocation"), reason="needs a build with SEISMO_TESTING=1")
+@can_fail
 def test_each_allocation_fails():
     """Nothing is left behind, and the next attempt finds all."""
     things = [[object()] for _ in range(100)]
@@ -75,22 +77,17 @@ def test_each_allocation_fails():
     heap = [*things, texts]
     gc.collect()
     references = sys.getrefcount(things[0]), sys.getrefcount(texts[0])
-    failed = 0
-    for ask in (
-        lambda found: _core.objects_holders([*heap], found),
-        lambda found: _core.objects_referrers(heap, found, 4, 24),
-    ):
-        n = made = 0
-        while made >= n:
-            n += 1
-            found = {id(part): [] for thing in things for part in thing}
-            _core._fail_allocation(n, False)
-            try:
-                ask(found)
-            except MemoryError:
-                failed += 1
-            made = _core._fail_allocation(0)
+    found = {}
+
+    def asks(ask, *more):
+        found.clear()
+        found.update({id(part): [] for thing in things for part in thing})
+        ask([*heap], found, *more)
+
+    made = 0
+    for question in ((_core.objects_holders,), (_core.objects_referrers, 4, 24)):
+        made += each_fails(partial(asks, *question))
         assert [len(parts) for parts in found.values()] == [1] * len(things)
-        del found
-    assert failed >= 5
+        found.clear()
+    assert made >= 5
     assert (sys.getrefcount(things[0]), sys.getrefcount(texts[0])) == references
