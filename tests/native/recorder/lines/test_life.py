@@ -1,4 +1,4 @@
-"""Forks, kills, exits, a lack of memory, other recorders: what happens to a process while its lines are timed."""
+"""Forks, kills, exits, other recorders: what happens to a process while its lines are timed."""
 
 import pytest
 from recorded import Image, image
@@ -92,31 +92,3 @@ def test_sessions_of_calls_and_of_lines_exclude_each_other(source):
         seismo.lines(source=source).__enter__()
     with seismo.lines(source=source), pytest.raises(seismo.SeismoError, match="lines are timed"):
         seismo.profile().__enter__()
-
-
-OUT_OF_MEMORY = (
-    PRELUDE
-    + """
-from failing import EVERYTHING, asked, fail_each
-exec(EVERYTHING)
-from seismo.expression import parse
-narrow = _core.Filter(parse('module("__main__")').program)
-for options in ({}, {"where": narrow}):
-    fail_each(
-        lambda: program,
-        lambda n: start(source, **options),
-        asked(_core.snapshot), _core.flush,
-        forever=sys.argv[2] == "forever",
-    )
-start(source); work(3); _core.stop()
-from recorded import image
-from timing import hits
-assert hits(image(), "<string>")["leaf", 7] == 3
-"""
-)
-
-
-@pytest.mark.skipif(not hasattr(_core, "_fail_allocation"), reason="needs a build with SEISMO_TESTING=1")
-@pytest.mark.parametrize("how", ["once", "forever"])
-def test_each_allocation_fails(source, how):
-    run(OUT_OF_MEMORY, source, how)
