@@ -97,4 +97,32 @@ print(eval('(lambda: 3)()'))
 """,
         {"made": 50, "<lambda>": 1},
     ),
+    "three hundred children of one call": (
+        """
+space = {}
+for i in range(300): exec(f"def f{i}(n): return n + {i}", space)
+def parent(n):
+    for i in range(300): n = space[f"f{i}"](n)
+    return n
+print(sum(parent(n) for n in range(20)))
+""",
+        {"parent": 20, "f0": 20, "f299": 20},
+    ),
+    "a collection in every call": (
+        """
+import gc, weakref
+class Node: pass
+def make(n):
+    node = Node()
+    node.me = node
+    weakref.finalize(node, died.append, n)
+    del node
+    gc.collect(0)
+died = []
+for n in range(200): make(n)
+gc.collect()
+print(sum(died), len(gc.callbacks), gc.garbage)
+""",
+        {"make": 200},
+    ),
 }

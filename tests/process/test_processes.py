@@ -116,19 +116,17 @@ for _ in range(10):
     after()
 _core.flush()
 _core.flush("coverage")
-if sys.argv[1:]:
-    os.kill(os.getpid(), signal.SIGKILL)
+os.kill(os.getpid(), signal.SIGKILL)
 """
 
 
-@pytest.mark.parametrize("verb", ["profile", "cover"])
+@pytest.mark.parametrize("verb", ["profile", pytest.param("cover", marks=pytest.mark.matrix)])
 def test_a_program_that_is_killed_after_an_exec_that_failed_late(lab, verb):
     """The merge of the children, made before the exec, is not what is left: that would claim to have an end."""
     lab.write("x.py", LATE)
     lab.write("broken", "\x7fELF, but no program")
     (lab.folder / "broken").chmod(0o755)
-    words = ["-m", "seismo", verb, "-q", "--children", "-o", "r.seismo", "x.py"]
-    lab.run([*words, "kill"])
+    lab.run(["-m", "seismo", verb, "-q", "--children", "-o", "r.seismo", "x.py"])
     (folder,) = [path for path in lab.folder.iterdir() if path.is_dir() and list(path.glob("*.seismo"))]
     left = seismo.open(lab.recording)
     (process,) = left.processes
@@ -140,11 +138,6 @@ def test_a_program_that_is_killed_after_an_exec_that_failed_late(lab, verb):
     else:
         assert "after" in names
     assert len(list(folder.glob("*.seismo"))) == 1
-    lab.run(words)
-    assert [process.exit for process in lab.open().processes] == ["0", ""]  # what -c runs says nothing of its end
-    assert not lab.open().problems
-    if verb == "profile":
-        assert [lab.calls()[name] for name in ("child", "before", "after")] == [1, 1, 10]
 
 
 def test_an_exec_that_succeeds_ends_the_recording(lab):
@@ -185,7 +178,7 @@ os.execve(sys.executable, [sys.executable, "x.py", "end"], {"A": "1", **sanitize
 """
 
 
-@pytest.mark.parametrize("name", ["trace", "cover"])
+@pytest.mark.parametrize("name", ["trace", pytest.param("cover", marks=pytest.mark.matrix)])
 def test_what_a_program_becomes_by_exec_is_recorded_with_its_children(lab, name):
     lab.write("x.py", BECOMES)
     ended = lab.run(["-m", "seismo", name, "-q", "--children", "-o", "r.seismo", "x.py", "first"])

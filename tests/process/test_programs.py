@@ -1,4 +1,4 @@
-"""Programs of every kind of control flow: they run as bare, and their calls are counted exactly."""
+"""Programs of every kind of control flow: they run as bare, their calls are counted exactly, and a trace agrees."""
 
 from __future__ import annotations
 
@@ -13,21 +13,38 @@ from control_flow import PROGRAMS
 WAYS = {"auto": (), "all": ("--c-functions", "all"), "none": ("--c-functions", "none"), "counts": ("--timing", "none")}
 
 
-@pytest.mark.crossed
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("name", PROGRAMS)
-def test_program(lab, name, way):
+def greenlets_may_run(name, way):
     if name == "greenlets":
         pytest.importorskip("greenlet")
         if sys.version_info < (3, 12) and way != "all" and "libasan" in os.environ.get("LD_PRELOAD", ""):
             pytest.skip("greenlet copies the C stack, which AddressSanitizer takes for an overrun of our frame there")
+
+
+def as_bare(lab, name, *words):
+    """Run a program bare and by a verb: its output is the same, and its calls are those that it makes."""
     text, expected = PROGRAMS[name]
     lab.write("program.py", text)
-    lab.same("program.py", take=WAYS[way])
+    recorded = lab.run(["-m", "seismo", *words, "-q", "-o", "r.seismo", "program.py"])
+    assert recorded == lab.bare("program.py")
     calls = lab.calls()
     assert {name: calls.get(name) for name in expected} == expected
     assert not lab.open().problems
+
+
+@pytest.mark.crossed
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_program(lab, name, way):
+    greenlets_may_run(name, way)
+    as_bare(lab, name, "profile", *WAYS[way])
     assert way != "counts" or "repaired" not in list(lab.open().losses["kind"])
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_traced_program(lab, name):
+    greenlets_may_run(name, "trace")
+    as_bare(lab, name, "trace")
+    assert "agrees with the tree" in children.seismo("info", "--verify", "r.seismo", cwd=lab.folder).stdout
 
 
 def test_c_functions_by_default(lab):
