@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 SOURCES = sources()  # sources with events of Python functions
 TRACING = sources(journal=True)
 WITH_C = sources("all")  # sources that also have events of C functions
+# For what takes long and hardly depends on the source: the others are left to the matrix.
+FIRST_SOURCE = [SOURCES[0], *(pytest.param(source, marks=pytest.mark.matrix) for source in SOURCES[1:])]
 MONITORING = "monitoring" in SOURCES
 
 # The beginning of every child. start() records only what follows, without C functions.

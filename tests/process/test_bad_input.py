@@ -10,7 +10,6 @@ import sys
 import children
 import pytest
 
-monitoring = pytest.mark.skipif(sys.version_info < (3, 12), reason="sys.monitoring came with 3.12")
 WORK = "def f(n): return n\nfor i in range(1000): f(i)\n"
 
 
@@ -132,33 +131,7 @@ def test_under_coverage_like_tools_and_debuggers(lab):
         assert (profiled.status, "done" in profiled.out) == (0, True)
 
 
-@monitoring
-def test_a_program_that_uses_monitoring(lab):
-    lab.write(
-        "x.py",
-        "import sys\nm = sys.monitoring\nseen = []\n"
-        "for tool in range(6):\n    try: m.use_tool_id(tool, 'mine')\n    except ValueError: continue\n    break\n"
-        "m.register_callback(tool, m.events.PY_START, lambda code, offset: seen.append(code.co_name))\n"
-        "m.set_events(tool, m.events.PY_START)\ndef f(): pass\nfor i in range(10): f()\nm.set_events(tool, 0)\n"
-        "m.free_tool_id(tool)\nprint(seen.count('f'))\n",
-    )
-    lab.same("x.py")
-    assert lab.calls()["f"] == 10
-
-
-@monitoring
-def test_a_program_that_takes_our_tool_id_away(lab):
-    lab.write(
-        "x.py",
-        "import sys\nm = sys.monitoring\ndef f(): pass\nfor i in range(10): f()\n"
-        "for tool in range(6):\n    if m.get_tool(tool): m.free_tool_id(tool)\n"
-        "for i in range(10): f()\nprint('done')\n",
-    )
-    lab.same("x.py")
-    assert lab.calls()["f"] >= 10
-
-
-@monitoring
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="sys.monitoring came with 3.12")
 def test_no_tool_id_is_free(lab):
     lab.write("sitecustomize.py", "import sys\nfor i in range(6): sys.monitoring.use_tool_id(i, f'tool-{i}')\n")
     lab.write("x.py", "print('ran')")

@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
-from lab import SOURCES, WITH_C, popen, run, start
+from lab import FIRST_SOURCE, WITH_C, popen, run, start
 from threads import beside, in_threads
 
 import seismo.model
@@ -28,7 +28,7 @@ def nodes():
     return {names[row.function]: row for row in recording.tree}, recording
 
 
-@pytest.mark.parametrize("source", SOURCES)
+@pytest.mark.parametrize("source", FIRST_SOURCE)
 def test_a_sleep_is_waiting_and_a_loop_is_running(source):
     def sleeps():
         time.sleep(WAIT)
@@ -61,7 +61,7 @@ def test_the_wait_is_that_of_the_c_function_that_waits(source):
     assert found["sleeps"].total_wait_ns == found["sleeps"].wait_ns + found["sleep"].wait_ns
 
 
-@pytest.mark.parametrize("source", SOURCES)
+@pytest.mark.parametrize("source", FIRST_SOURCE)
 def test_running_and_waiting_are_all_of_a_threads_time(source):
     """Threads that take turns: what their functions waited is what their wall and CPU clocks differ by."""
 
@@ -85,7 +85,7 @@ def test_running_and_waiting_are_all_of_a_threads_time(source):
     assert any(row.lock_ns > 0 for row in recording.tree) or "lock" not in recording.processes[0].waits
 
 
-@pytest.mark.parametrize("source", SOURCES)
+@pytest.mark.parametrize("source", FIRST_SOURCE)
 def test_what_a_thread_still_waits_for_is_waiting(source):
     entered, go_on = threading.Event(), threading.Event()
 
@@ -117,7 +117,7 @@ def sound(recording):
     return waits
 
 
-@pytest.mark.parametrize("source", SOURCES)
+@pytest.mark.parametrize("source", FIRST_SOURCE)
 def test_hundreds_of_threads_that_wait(source):
     go_on = threading.Event()
     start(source)
@@ -133,7 +133,7 @@ def test_hundreds_of_threads_that_wait(source):
             assert waits[thread.id] > thread.wall_ns / 2
 
 
-@pytest.mark.parametrize("source", SOURCES)
+@pytest.mark.parametrize("source", FIRST_SOURCE)
 def test_threads_that_live_for_microseconds(source):
     start(source)
     for _ in range(100):
