@@ -24,7 +24,16 @@ def leaf():
     pass
 
 
-@pytest.mark.parametrize(("kind", "source", "c_functions"), [(kind, *way) for kind in KINDS for way in KINDS[kind][1]])
+# Between the first and the last way of what is not the usual recording there are the same steps: left to the matrix.
+IN_THE_MATRIX = {(kind, *way) for kind in ("counts", "trace") for way in KINDS[kind][1][1:-1]}
+CASES = [
+    pytest.param(kind, *way, marks=[pytest.mark.matrix] * ((kind, *way) in IN_THE_MATRIX))
+    for kind, (_, ways) in KINDS.items()
+    for way in ways
+]
+
+
+@pytest.mark.parametrize(("kind", "source", "c_functions"), CASES)
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name.replace(" ", "-"))
 def test_tree(program, kind, source, c_functions, tmp_path):
     path = tmp_path / "trace.seismo" if kind == "trace" else None

@@ -1,66 +1,132 @@
-"""The core's own threads under ThreadSanitizer: ticker, sampler, safe point, the flush of two recordings.
+"""The threads of the core beside the interpreter's, under ThreadSanitizer: no two touch what only one may.
 
-Each runs beside threads that hold a lock like the interpreter's, and one that forks without it. A small C program has
-the real sources in it and stands in for the interpreter. That it can fail is tested, too.
+The interpreter itself is built without it. Its locks are those of the system, which the sanitizer knows, so that the
+GIL orders what two threads do with it.
 """
 
-import os
 import shutil
 import subprocess
+import sys
 import sysconfig
-from pathlib import Path
 
+import children
 import extensions
 import pytest
-from paths import ROOT
+from paths import COMMON, ROOT, SOURCE
 
-pytestmark = pytest.mark.matrix  # the compiler takes ten seconds
-COMPILER = shutil.which("cc") or shutil.which("gcc")
-FLAGS = ["-std=c11", "-D_GNU_SOURCE", "-O1", "-g", "-fsanitize=thread", "-fno-pie", "-no-pie", "-pthread"]
+pytestmark = [
+    pytest.mark.matrix,  # the compiler takes a minute
+    pytest.mark.skipif(bool(sysconfig.get_config_var("Py_GIL_DISABLED")), reason="there is no GIL to order anything"),
+]
+THREAD = "-fsanitize=thread"
 RACE = 66  # the exit status that ThreadSanitizer is told to end with
+# What recorders count on a thread is read by others meanwhile, without an order: that is meant.
+MEANT = "race_top:native/recorder/\nrace_top:native/source/\n"
+
+HELPERS = """
+#include <sys/wait.h>
+#include <unistd.h>
+static int plain;
+void add_plainly(void) {
+    for (int i = 0; i < 1000; i++)
+        plain++;
+}
+void fork_without_the_gil(void) {
+    pid_t child = fork();
+    if (child == 0)
+        _exit(0);
+    waitpid(child, NULL, 0);
+}
+"""
+
+PRELUDE = """
+import ctypes, os, sys, time
+from threads import in_threads
+helpers = ctypes.CDLL(sys.argv[1])
+"""
+
+# All that has a thread of its own, or asks others for something: the writing of two files, one of which begins and ends
+# beside the other, the sampler, a watch whose file is kept on the way, and forks, with the GIL and without.
+PROGRAM = """
+import seismo
+from seismo import _core
+def leaf(n):
+    return [n]
+def work():
+    for _ in range(20):
+        for n in range(20): leaf(n)
+        time.sleep(0.0005)
+def forks():
+    for turn in range(12):
+        if turn % 2:
+            helpers.fork_without_the_gil()
+        elif os.fork() == 0:
+            os._exit(0)
+        else:
+            os.wait()
+        time.sleep(0.003)
+def start(recorder, **options):
+    fd = os.open(recorder, os.O_CREAT | os.O_RDWR | os.O_TRUNC, 0o600)
+    _core.start(recorder=recorder, fd=fd, flush_ms=1, calibrate=False, **options)
+for recorder, options in (("calltree", {}), ("calltree", {"journal": True}), ("linetimes", {})):
+    start(recorder, rate=5000, **options)
+    with seismo.watch('call("leaf")', "count", record="w.seismo") as watch:
+        for _ in range(3):
+            start("coverage", counts=True)
+            in_threads(work, work, work, work, forks)
+            _core.flush()
+            _core.stop(recorder="coverage")
+    _core.stop()
+    assert watch.count == 3 * 4 * 20 * 20
+    assert min(map(os.path.getsize, (recorder, "coverage", "w.seismo"))) > 1000
+print("done")
+"""
 
 
 @pytest.fixture(scope="module")
-def workers(tmp_path_factory):
-    """workers(part) -> exit status and what was said."""
+def run(tmp_path_factory):
+    """run(program) -> the finished process, whose core is built with ThreadSanitizer."""
     folder = extensions.shared(tmp_path_factory, "workers")
-    (folder / "empty.c").write_text("int main(void) { return 0; }\n")
-    empty = [COMPILER or "", *FLAGS, "-o", str(folder / f"empty-{os.getpid()}"), str(folder / "empty.c")]
-    headers = sysconfig.get_paths()["include"]
-    usable = COMPILER and os.path.exists(os.path.join(headers, "Python.h"))
-    if not usable or subprocess.run(empty, capture_output=True).returncode:
-        pytest.skip("needs a C compiler with ThreadSanitizer, and the interpreter's headers")
-    if subprocess.run([empty[-2]], capture_output=True).returncode:
-        pytest.skip("programs with ThreadSanitizer do not run on this kernel")
-    native = ROOT / "native"
-    sources = [Path(__file__).with_name("workers_harness.c")]
-    sources += [native / "engine" / f"{name}.c" for name in ("ticker", "flush", "mutex", "save", "state", "output")]
-    sources += [native / "file" / name for name in ("tables.c", "writer.c", "writer_renew.c")]
-    sources += [native / name for name in ("hooks/safepoint.c", "compat/forks.c")]
-    sources += [*sorted((native / "engine").glob("thread*.c")), *sorted((native / "base").glob("*.c"))]
-    sources += sorted((native / "clock").glob("*.c"))
-    program = folder / "workers"
-    command = [COMPILER, *FLAGS, "-Wall", "-Wextra", f"-I{native}", f"-I{headers}", "-o", program, *sources, "-lm"]
-    # What the sources need of the interpreter is not called in what is driven here.
-    command.append("-Wl,--unresolved-symbols=ignore-all")
-    extensions.once(program, lambda: subprocess.run(command, check=True))
+    compiler = shutil.which("gcc")
+    if compiler is None:
+        pytest.skip("needs gcc")
+    library = subprocess.check_output([compiler, "-print-file-name=libtsan.so"], text=True).strip()
+    (folder / "meant").write_text(MEANT)
+    (folder / "helpers.c").write_text(HELPERS)
+    under = {
+        **children.environment(),
+        "PYTHONPATH": f"{folder}:{COMMON}",
+        "LD_PRELOAD": library,
+        "TSAN_OPTIONS": f"exitcode={RACE} die_after_fork=0 suppressions={folder / 'meant'}",
+    }
+    if children.python("-c", "", env=under, status=None).returncode:
+        pytest.skip("programs with ThreadSanitizer do not run here")
 
-    def run(part):
-        options = {"TSAN_OPTIONS": f"exitcode={RACE} die_after_fork=0", "PATH": "/usr/bin:/bin"}
-        done = subprocess.run([program, part], capture_output=True, text=True, timeout=120, env=options)
-        return done.returncode, done.stdout + done.stderr
+    def build():
+        env = children.environment(CC=compiler, CFLAGS=f"-O1 -g1 {THREAD}", LDFLAGS=THREAD)
+        words = ["setup.py", "-q", "build_ext", "--build-lib", str(folder), "--build-temp", str(folder / "temp")]
+        with children.popen([sys.executable, *words], cwd=ROOT, env=env) as child:
+            _, err = children.ended(child, 600)
+        assert child.returncode == 0, err
+        shutil.copytree(SOURCE / "seismo", folder / "seismo", ignore=shutil.ignore_patterns("*.so"), dirs_exist_ok=True)
+
+    extensions.once(folder / "seismo", build)
+    helpers = extensions.library(folder / "helpers.c", folder, THREAD)
+
+    def run(program):
+        words = ["-W", "ignore", "-c", PRELUDE + program, helpers]
+        return children.python(*words, cwd=tmp_path_factory.mktemp("run"), env=under, status=None)
 
     return run
 
 
-@pytest.mark.parametrize("part", ["ticker", "flush", "sampler", "safepoint"])
-def test_no_two_threads_touch_what_only_one_may(workers, part):
-    status, said = workers(part)
-    assert (status, said) == (0, "done\n")
+def test_no_two_threads_touch_what_only_one_may(run):
+    done = run(PROGRAM)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "done\n", "")
 
 
-def test_a_race_is_found(workers):
-    status, said = workers("race")
-    assert status == RACE
-    assert "data race" in said
-    assert "add_plainly" in said
+def test_a_race_is_found(run):
+    done = run("in_threads(helpers.add_plainly, helpers.add_plainly)")
+    assert done.returncode == RACE
+    assert "data race" in done.stderr
+    assert "add_plainly" in done.stderr

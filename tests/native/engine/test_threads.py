@@ -5,7 +5,7 @@ import sys
 import threading
 
 import pytest
-from lab import SOURCES, load, popen, run, start
+from lab import FIRST_SOURCE, SOURCES, load, popen, run, start
 from recorded import RUNNING, image
 from threads import beside, in_threads
 
@@ -32,7 +32,7 @@ def run_threads(count, target=work, **options):
         in_threads(target, **options)
 
 
-@pytest.mark.parametrize("source", SOURCES)
+@pytest.mark.parametrize("source", FIRST_SOURCE)
 def test_finished_threads_are_folded(source):
     """Past the limit by name, numbers left out, and by what began them. Every call is counted."""
     start(source)
@@ -101,7 +101,7 @@ def test_finished_threads_are_folded_earlier_where_their_paths_fill_the_memory()
         assert len(recorded.tables["nodes"]) < (apart + 2) * (paths + 10)
 
 
-@pytest.mark.parametrize("source", SOURCES)
+@pytest.mark.parametrize("source", FIRST_SOURCE)
 def test_threads_of_a_group_run_side_by_side(source):
     """They share paths, and each is where it is: a look at them in the middle has what runs."""
     start(source)
