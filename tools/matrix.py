@@ -94,19 +94,17 @@ ONCE = {
     "tests/mcp": "answers by a protocol from finished recordings",
     "tests/model": "reads, merges and compares finished recordings",
     "tests/native/base/test_clock_errors.py": "builds a library in C that has no Python",
-    "tests/native/base/test_workers.py": "as tests/native/base/test_clock_errors.py",
+    "tests/native/base/test_workers.py": "builds the core once more, for what no version changes",
     "tests/native/clock/test_sampler.py": "is about a thread of the core, which runs no Python",
-    "tests/native/engine/test_allocation.py": "fails allocations; the sanitizers run it as well",
     "tests/native/engine/test_file_grows.py": "is about the size of the file",
     "tests/native/estimate": "computes from finished recordings",
     "tests/native/file": "reads and writes files in C, without an interpreter; with the sanitizers its asserts are on",
     "tests/native/filter/test_verdicts.py": "holds two evaluators against each other",
-    "tests/native/hub/test_allocation.py": "as tests/native/engine/test_allocation.py",
+    "tests/native/hub/test_allocation.py": "as tests/native/recorder/test_allocation.py",
     "tests/native/recorder/calls/test_killed.py": "is about when the file is written",
     "tests/native/recorder/calls/test_trace_filter.py": "is about which calls are written, by their times",
     "tests/native/recorder/calls/test_trace_zoom.py": "is about what is summed up while a trace is written",
-    "tests/native/recorder/coverage/test_allocation.py": "as tests/native/engine/test_allocation.py",
-    "tests/native/recorder/objects/test_allocation.py": "as tests/native/engine/test_allocation.py",
+    "tests/native/recorder/test_allocation.py": "fails allocations; the sanitizers run it as well",
     "tests/native/trace": "as tests/native/file",
     "tests/plugins/test_pytest_budget.py": "is about pytest; tests/check/test_check_command.py holds what is counted",
     "tests/plugins/test_pytest_check.py": "is about pytest; tests/check/test_check_command.py holds what is counted",
@@ -133,7 +131,7 @@ ANY_PYTHON = {
 # Greenlet copies a piece of the C stack as it stands, with the marks around our evaluation function's frame.
 NOT_SANITIZED = [
     "tests/process/test_programs.py::test_program[greenlets-none]",
-    "tests/process/test_trace_programs.py::test_it_runs_as_without_and_the_journal_is_right[greenlets]",
+    "tests/process/test_programs.py::test_traced_program[greenlets]",
     "tests/native/recorder/lines/test_stacks.py::test_greenlets[tracefunc]",
 ]
 OUTSIDE = ("bad_input", "broken_for_good", "children", "idle", "interrupts", "output", "same", "starts", "unseen")
@@ -159,7 +157,7 @@ NOT_SANITIZED += [
 ]
 OWN_VERSION = "{}.{}".format(*sys.version_info)
 # What `make test` leaves out, wholly or in part.
-MARKED = re.compile(r"mark\.(matrix|crossed)\b")
+MARKED = re.compile(r"mark\.(matrix|crossed)\b|\bFIRST_SOURCE\b")
 FAILED_TEST = re.compile("(FAILED|ERROR) tests/")
 
 

@@ -1,11 +1,7 @@
 """Watches, hooks and `seismo.cprofile` without the GIL, on programs whose counts are known by construction."""
 
-import sysconfig
-
 import children
 import pytest
-
-pytestmark = pytest.mark.skipif(not sysconfig.get_config_var("Py_GIL_DISABLED"), reason="needs a free-threaded build")
 
 BEGIN = """
 import collections, sys, threading, time

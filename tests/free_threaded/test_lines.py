@@ -1,14 +1,11 @@
 """Hits of lines, branches and contexts without the GIL: threads at once count what one after the other does."""
 
 import collections
-import sysconfig
 
 import children
 import pytest
 
 import seismo
-
-pytestmark = pytest.mark.skipif(not sysconfig.get_config_var("Py_GIL_DISABLED"), reason="needs a free-threaded build")
 
 ROUNDS = 3
 

@@ -1,7 +1,6 @@
 """Births and deaths of objects without the GIL, on programs whose counts are known by construction."""
 
 import collections
-import sysconfig
 
 import children
 import pytest
@@ -9,8 +8,6 @@ import pytest
 import seismo
 from seismo import _core, hooks
 from seismo.errors import UsageError
-
-pytestmark = pytest.mark.skipif(not sysconfig.get_config_var("Py_GIL_DISABLED"), reason="needs a free-threaded build")
 
 ROUNDS = 3
 

@@ -2,14 +2,11 @@
 
 import json
 import re
-import sysconfig
 
 import children
 import pytest
 
 import seismo
-
-pytestmark = pytest.mark.skipif(not sysconfig.get_config_var("Py_GIL_DISABLED"), reason="needs a free-threaded build")
 
 THREADS = """
 def run(*functions):

@@ -103,7 +103,8 @@ def run(tmp_path_factory):
         pytest.skip("programs with ThreadSanitizer do not run here")
 
     def build():
-        env = children.environment(CC=compiler, CFLAGS=f"-O1 -g1 {THREAD}", LDFLAGS=THREAD)
+        flags = {"CFLAGS": f"-O1 -g1 {THREAD}", "LDFLAGS": THREAD, "SEISMO_SANITIZE": "", "LD_PRELOAD": ""}
+        env = children.environment(CC=compiler, **flags)
         words = ["setup.py", "-q", "build_ext", "--build-lib", str(folder), "--build-temp", str(folder / "temp")]
         with children.popen([sys.executable, *words], cwd=ROOT, env=env) as child:
             _, err = children.ended(child, 600)
