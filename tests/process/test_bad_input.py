@@ -49,7 +49,7 @@ def test_names_and_places(lab):
     assert len(list(lab.folder.glob("sub.app-*.seismo"))) == 1
 
 
-@pytest.mark.parametrize("name", ["a b/it's.seismo", "line\nend.seismo"])
+@pytest.mark.parametrize("name", ["a b/it's.seismo", pytest.param("line\nend.seismo", marks=pytest.mark.matrix)])
 def test_the_closing_hint_can_be_pasted_into_the_shell(lab, tmp_path, name):
     """Wherever the program went, and whatever the file is called."""
     work = lab.write("x.py", "import os\ndef f(): os.chdir('/')\nf()\n")

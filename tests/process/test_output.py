@@ -171,7 +171,9 @@ def test_the_end_needs_nothing_that_is_out_of_reach(tmp_path, verb, how):
 # ---- cut short ----
 
 
-@pytest.mark.parametrize("verb", ["profile", "lines", "cover"])
+@pytest.mark.parametrize(
+    "verb", ["profile", *(pytest.param(verb, marks=pytest.mark.matrix) for verb in ("lines", "cover"))]
+)
 def test_a_killed_program_says_so_wherever_it_is_read(tmp_path, verb):
     (tmp_path / "app.py").write_text(f"{WORK}print(1, flush=True)\ninput()\n")
     path = tmp_path / "a.seismo"

@@ -161,7 +161,7 @@ os.kill(os.getpid(), 9)
     assert recorded.losses["threads-folded"] == 100
 
 
-@pytest.mark.parametrize("recorder", ["calltree", "linetimes"])
+@pytest.mark.parametrize("recorder", ["calltree", pytest.param("linetimes", marks=pytest.mark.matrix)])
 def test_memory_is_constant(recorder):
     """What a finished thread took is another's: as many again take no more than a page here and there."""
     program = f"""
