@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import children
-from paths import COMMON, SOURCE, TESTS
+from paths import COMMON, TESTS
 from recorded import Image, image
 
 from seismo import _core
@@ -16,19 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def _sources() -> list[str]:
-    found = []
-    for source in ("monitoring", "tracefunc"):
-        try:
-            _core.start(recorder="linetimes", source=source, calibrate=False)
-        except (RuntimeError, ValueError):
-            continue
-        _core.stop()
-        found.append(source)
-    return found
-
-
-SOURCES = _sources()
+SOURCES = ["monitoring" if hasattr(sys, "monitoring") else "tracefunc"]
 FOLDER = str(TESTS / "native" / "recorder" / "lines")
 tick = _core._advance_clock
 
@@ -86,9 +75,6 @@ def hits(lines: Image, file: str) -> Counter[tuple[str, int]]:
         if function["file"] == file and row["hits"]:
             seen[function["qualname"], row["line"]] += row["hits"]
     return seen
-
-
-HOME = str(SOURCE)
 
 
 def run(program: str, *arguments: str, status: int = 0, folder: Path | None = None) -> str:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import threading
 
 import pytest
+from allocations import can_fail
 from counted import by_name
 
 from seismo import _core
 from seismo.cprofile import Profile
-
-fail_allocation = getattr(_core, "_fail_allocation", None)
 
 
 def leaf():
@@ -29,13 +28,13 @@ def work():
     thread.join(30)
 
 
-@pytest.mark.skipif(fail_allocation is None, reason="the core is built without SEISMO_TESTING")
+@can_fail
 @pytest.mark.parametrize("forever", [False, True])
 def test_every_allocation_may_fail(forever):
     said = 0
     for nth in range(1, 60):
         profile = None
-        fail_allocation(nth, forever)
+        _core._fail_allocation(nth, forever)
         try:
             profile = Profile()
             profile.enable()
@@ -43,7 +42,7 @@ def test_every_allocation_may_fail(forever):
         except (MemoryError, RuntimeError):
             said += 1
         finally:
-            fail_allocation(0)
+            _core._fail_allocation(0)
         if profile is None:
             continue
         try:

@@ -3,12 +3,9 @@
 import json
 
 import pytest
-from timing import SOURCES
 
 import seismo
 from seismo.errors import RecordingError, UsageError
-
-pytestmark = pytest.mark.skipif(not SOURCES, reason="no source of lines here")
 
 
 def helper(n):

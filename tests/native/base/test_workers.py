@@ -20,7 +20,7 @@ pytestmark = [
 ]
 THREAD = "-fsanitize=thread"
 RACE = 66  # the exit status that ThreadSanitizer is told to end with
-# What recorders and sources count on a thread, and repairs, is read by others meanwhile, without an order: that is meant.
+# What recorders and sources count on a thread, and repairs, others read meanwhile without an order: that is meant.
 MEANT = "race_top:native/recorder/\nrace_top:native/source/\nrace_top:sm_engine_repair\n"
 
 HELPERS = """

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import children
 import pytest
-from lab import SOURCES, environment, load, run, start
+from lab import FIRST_SOURCE, SOURCES, environment, load, run, start
 from recorded import image
 
 from seismo import _core
@@ -144,7 +144,7 @@ def test_like_code_that_lives_side_by_side(source):
     assert {image().calls()[f"f{i}"] for i in range(20)} == {31}
 
 
-@pytest.mark.parametrize("source", SOURCES)
+@pytest.mark.parametrize("source", FIRST_SOURCE)
 def test_functions_that_come_and_go_take_linear_time(source):
     """How many places of tables are looked at for a function does not grow with the functions that there are.
 

@@ -3,11 +3,12 @@
 import io
 
 import pytest
+from allocations import can_fail
 
 import seismo
 from seismo import _core
 
-pytestmark = pytest.mark.skipif(not hasattr(_core, "_fail_allocation"), reason="needs a build with SEISMO_TESTING=1")
+pytestmark = can_fail
 
 
 def work(n):
