@@ -6,6 +6,7 @@ from functools import cache
 from pathlib import Path
 
 from paths import ROOT
+from syntax import statements
 
 from seismo import recording_kinds
 from seismo.recording_kinds import KINDS, load
@@ -193,7 +194,7 @@ def part_of(path: Path) -> str:
 def imported_modules(path: Path) -> set[str]:
     """The modules, and the names in them, that a file of seismo imports, wherever it does."""
     found = set()
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in statements(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):

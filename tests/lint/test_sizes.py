@@ -2,10 +2,10 @@
 
 import ast
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 from paths import ROOT
+from syntax import statements
 
 FILE_LINES = 600
 FUNCTION_LINES = 80
@@ -45,14 +45,6 @@ def functions(path: Path) -> list[tuple[str, int]]:
         for node in statements(ast.parse(text))
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
     ]
-
-
-def statements(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield what a node consists of but expressions, which are most of it and hold no function definition."""
-    for child in ast.iter_child_nodes(node):
-        if not isinstance(child, ast.expr):
-            yield child
-            yield from statements(child)
 
 
 def test_functions_are_short():
