@@ -46,7 +46,7 @@ helpers = ctypes.CDLL(sys.argv[1])
 """
 
 # All that has a thread of its own, or asks others for something: the writing of two files, one of which begins and ends
-# beside the other, the sampler, a watch whose file is kept on the way, and forks, with the GIL and without.
+# beside the other, the sampler, a watch whose file is kept on the way; and a thread of C forks, which knows no GIL.
 PROGRAM = """
 import seismo
 from seismo import _core
@@ -57,13 +57,8 @@ def work():
         for n in range(20): leaf(n)
         time.sleep(0.0005)
 def forks():
-    for turn in range(12):
-        if turn % 2:
-            helpers.fork_without_the_gil()
-        elif os.fork() == 0:
-            os._exit(0)
-        else:
-            os.wait()
+    for _ in range(12):
+        helpers.fork_without_the_gil()  # a child that ran Python might wait for a lock of the sanitizer's
         time.sleep(0.003)
 def start(recorder, **options):
     fd = os.open(recorder, os.O_CREAT | os.O_RDWR | os.O_TRUNC, 0o600)
@@ -115,8 +110,9 @@ def run(tmp_path_factory):
     helpers = extensions.library(folder / "helpers.c", folder, THREAD)
 
     def run(program):
-        words = ["-W", "ignore", "-c", PRELUDE + program, helpers]
-        return children.python(*words, cwd=tmp_path_factory.mktemp("run"), env=under, status=None)
+        return children.python(
+            "-c", PRELUDE + program, helpers, cwd=tmp_path_factory.mktemp("run"), env=under, status=None
+        )
 
     return run
 
