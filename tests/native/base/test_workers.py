@@ -20,8 +20,11 @@ pytestmark = [
 ]
 THREAD = "-fsanitize=thread"
 RACE = 66  # the exit status that ThreadSanitizer is told to end with
-# What recorders and sources count on a thread, and repairs, others read meanwhile without an order: that is meant.
-MEANT = "race_top:native/recorder/\nrace_top:native/source/\nrace_top:sm_engine_repair\n"
+# What recorders and sources keep of a thread, and repairs, others read meanwhile without an order: that is meant.
+MEANT = "".join(
+    f"race_top:{place}\n" for place in ("native/recorder/", "native/source/", "sm_engine_repair", "sm_off_add")
+)
+
 
 HELPERS = """
 #include <sys/wait.h>
