@@ -2,9 +2,7 @@
 
 import json
 import os
-import sys
 
-import children
 import pytest
 
 from seismo.errors import RecordingError, UsageError
@@ -57,27 +55,6 @@ def test_paths_that_a_writer_has_forgotten_are_written_again_and_count_once(make
         found = dataset.read()
     assert rows[0][0] > rows[0][1] >= len(found.tree) / 2
     assert sum(found.functions["calls"]) == sum(sum(part.functions["calls"]) for part in parts)
-
-
-WRITER = """
-import sys
-from seismo.dataset import append
-append(sys.argv[1], sys.argv[2:])
-"""
-
-
-def test_several_writers_at_the_same_time(make, tmp_path):
-    names = []
-    for seed in range(6):
-        names.append(tmp_path / f"{seed}.seismo")
-        make(seed).save(names[-1])
-    shares = (names[:4], names[2:], names[::-1])
-    commands = [[sys.executable, "-c", WRITER, str(tmp_path / "ds"), *map(str, share)] for share in shares]
-    writers = [children.popen(command) for command in commands]
-    assert [children.ended(writer) for writer in writers] == [("", "")] * 3
-    assert calls_in(tmp_path / "ds") == sum(sum(make(seed).functions["calls"]) for seed in range(6))
-    assert os.listdir(tmp_path / "ds" / ".writing") == []
-    assert len(os.listdir(tmp_path / "ds" / "recordings")) == 6
 
 
 def test_a_writer_that_fails_leaves_nothing(make, tmp_path, monkeypatch):

@@ -215,15 +215,15 @@ def test_processes_that_cannot_be_compared_are_not_counted_twice(make, store):
     assert total("failing://b/ds") == calls_of([make(0), make(1)])
 
 
-def test_several_writers_at_the_same_time(make, store):
-    """All append the same recordings in other orders."""
+def test_several_writers_at_the_same_time(make, place):
+    """All append the same recordings in other orders. They share nothing but the dataset."""
     parts = [make(seed) for seed in range(6)]
     orders = [range(6), range(5, -1, -1), (3, 1, 5, 0, 2, 4)]
     with ThreadPoolExecutor(3) as pool:
-        for done in [pool.submit(append, "failing://b/ds", [parts[i] for i in order]) for order in orders]:
+        for done in [pool.submit(append, place, [parts[i] for i in order]) for order in orders]:
             assert not any(one.failed for one in done.result())
-    assert total("failing://b/ds") == calls_of(parts)
-    with Dataset("failing://b/ds") as dataset:
+    assert total(place) == calls_of(parts)
+    with Dataset(place) as dataset:
         assert len(dataset.recordings) == 6
 
 

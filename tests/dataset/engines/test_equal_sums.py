@@ -147,7 +147,9 @@ def test_merge_command(make, seismo, tmp_path, engine):
     assert seismo("merge", "ds", "--engine", engine, "-o", "sum.seismo") == (0, "", "")
     assert seismo("merge", "ds", "--engine", engine, "-f", "dataset", "-o", "sum") == (0, "", "")
     whole = merge(read(tmp_path / name) for name in names)
-    assert counts_of(read(tmp_path / "sum.seismo")) == counts_of(whole)
+    found = read(tmp_path / "sum.seismo")
+    assert counts_of(found) == counts_of(whole)
+    assert "errors-dropped" in {row.kind for row in found.losses}
     with Dataset(tmp_path / "sum") as dataset:
         assert counts_of(dataset.read()) == counts_of(whole)
         assert [entry.labels for entry in dataset.recordings.values()] == [{"version": "1"}]

@@ -19,8 +19,7 @@ def folder(make, tmp_path):
     return "ds"
 
 
-@pytest.mark.parametrize(("name", "title"), [("dask", "Dask"), ("spark", "PySpark"), ("ray", "Ray")])
-def test_without_the_engine_the_command_that_installs_it_is_given(seismo, folder, monkeypatch, name, title):
+def test_without_the_engine_the_command_that_installs_it_is_given(seismo, folder, monkeypatch):
     real = importlib.import_module
 
     def absent(module, *rest):
@@ -30,10 +29,11 @@ def test_without_the_engine_the_command_that_installs_it_is_given(seismo, folder
 
     engines.module.cache_clear()
     monkeypatch.setattr(importlib, "import_module", absent)
-    status, _, errors = seismo("merge", folder, "--engine", name, "-o", "sum.seismo")
-    assert (status, f"--engine {name} needs {title}, which is not installed" in errors) == (2, True), errors
-    assert f"seismo[{name}]" in errors or "install" in errors
-    assert len(errors.splitlines()) == 2
+    for name, title in (("dask", "Dask"), ("spark", "PySpark"), ("ray", "Ray")):
+        status, _, errors = seismo("merge", folder, "--engine", name, "-o", "sum.seismo")
+        assert (status, f"--engine {name} needs {title}, which is not installed" in errors) == (2, True), errors
+        assert f"seismo[{name}]" in errors or "install" in errors
+        assert len(errors.splitlines()) == 2
 
 
 def test_an_engine_that_fails_is_one_sentence(seismo, folder, tmp_path, monkeypatch):
