@@ -125,6 +125,7 @@ class Story:
         if loop := LOOP.fullmatch(command):
             name, words, body = loop.groups()
             return "".join(self.command(body.replace(f"${name}", word), where) for word in words.split())
+        command = command.replace("$PWD", str(self.folder))
         otherwise = OTHERWISE.search(command)
         plain = command[: otherwise.start() if otherwise else None].removesuffix(" 2>&1")
         name, verb, *words = [*shlex.split(plain), ""]

@@ -276,17 +276,17 @@ def test_fine(): work(10)
 def test_over(): work(10)
 """
     run(source)
-    for options in (["--seismo-profile", "-p", "xdist", "-n", "1"], ["-p", "pytest_cov", "--cov=."]):
-        done = children.python(
-            *("-m", "pytest", "-rA", *OPTIONS, *options),
-            cwd=pytester.path,
-            env=children.environment(pytester.path),
-            stderr=subprocess.STDOUT,
-            status=1,
-        )
-        found = re.findall(r"^(PASSED|FAILED) test_it\.py::(\w+)", done.stdout, re.MULTILINE)
-        assert dict(found) == {"PASSED": "test_fine", "FAILED": "test_over"}, done.stdout
-        assert "seismo_budget: 10 calls" in done.stdout
+    others = ("--seismo-profile", "-p", "xdist", "-n", "1", "-p", "pytest_cov", "--cov=.")
+    done = children.python(
+        *("-m", "pytest", "-rA", *OPTIONS, *others),
+        cwd=pytester.path,
+        env=children.environment(pytester.path),
+        stderr=subprocess.STDOUT,
+        status=1,
+    )
+    found = re.findall(r"^(PASSED|FAILED) test_it\.py::(\w+)", done.stdout, re.MULTILINE)
+    assert dict(found) == {"PASSED": "test_fine", "FAILED": "test_over"}, done.stdout
+    assert "seismo_budget: 10 calls" in done.stdout
 
 
 def test_lines_beside_coverage_need_its_counts(run):
