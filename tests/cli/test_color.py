@@ -34,14 +34,14 @@ def test_what_is_shown_is_the_same_with_colours_and_without(seismo, recording, s
         ([], {"FORCE_COLOR": "1"}),
         (["--color", "auto"], {"FORCE_COLOR": "1"}),
     ):
-        assert seismo(*words, *options, env=env).stdout == with_colours
+        assert seismo(*words, *options, **env).stdout == with_colours
     for options, env in (
         (["--color", "never"], {"FORCE_COLOR": "1"}),
         (["--no-color"], {"FORCE_COLOR": "1"}),
         ([], {"FORCE_COLOR": "1", "NO_COLOR": "1"}),
         ([], {"FORCE_COLOR": ""}),
     ):
-        assert seismo(*words, *options, env=env).stdout == without
+        assert seismo(*words, *options, **env).stdout == without
 
 
 @pytest.mark.parametrize("verb", SUMMARIES)
@@ -52,8 +52,8 @@ def test_summaries(seismo, program, verb):
     assert "\x1b" not in seismo(verb, "-o", "r.seismo", program).stderr
     if verb == "profile":  # which of both is one decision for all
         forced = {"FORCE_COLOR": "1"}
-        assert "\x1b" not in seismo(verb, "--color", "never", "-o", "r.seismo", program, env=forced).stderr
-        assert "\x1b" in seismo(verb, "-o", "r.seismo", program, env=forced).stderr
+        assert "\x1b" not in seismo(verb, "--color", "never", "-o", "r.seismo", program, **forced).stderr
+        assert "\x1b" in seismo(verb, "-o", "r.seismo", program, **forced).stderr
 
 
 def test_a_program_that_changes_the_environment_changes_no_colours(seismo, program):

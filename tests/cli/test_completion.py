@@ -77,9 +77,9 @@ def test_what_cannot_be_written(seismo, tmp_path):
     assert "did you mean bash?" in done.stderr
     seismo("completion", status=2)
     (tmp_path / "shtab.py").write_text("raise ImportError")
-    done = seismo("completion", "bash", env={"PYTHONPATH": str(tmp_path)})
+    done = seismo("completion", "bash", PYTHONPATH=str(tmp_path))
     assert (done.returncode, done.stdout) == (2, "")
     assert "pip install 'seismo[completion]'" in done.stderr
     (tmp_path / "shtab.py").write_text("SUPPORTED_SHELLS = ['bash']\n__version__ = '1.0'")
-    done = seismo("completion", "fish", env={"PYTHONPATH": str(tmp_path)})
+    done = seismo("completion", "fish", PYTHONPATH=str(tmp_path))
     assert "shtab 1.0 does not support fish" in done.stderr

@@ -53,6 +53,15 @@ child(5)
 """
 
 
+@pytest.fixture(scope="module")
+def program(tmp_path_factory):
+    """The trace of the program."""
+    folder = tmp_path_factory.mktemp("program")
+    (folder / "program.py").write_text(PROGRAM)
+    children.seismo("trace", "-q", "-o", "t.seismo", "program.py", cwd=folder)
+    return folder / "t.seismo"
+
+
 @pytest.fixture
 def cut(seismo, tmp_path):
     """Cuts the file; what comes of it must agree with itself. Gives the recording."""
@@ -72,11 +81,10 @@ def names(recording):
     return [functions[row.function] for row in recording.calls.window().calls]
 
 
-def test_a_window_of_a_program(seismo, traced, cut):
-    path = traced(PROGRAM)
-    whole = read(path)
+def test_a_window_of_a_program(seismo, program, cut):
+    whole = read(program)
     end = whole.calls.end_ns
-    part = cut(path, "--from", f"{end // 4}ns", "--to", f"{end // 2}ns")
+    part = cut(program, "--from", f"{end // 4}ns", "--to", f"{end // 2}ns")
     begun = [
         row
         for row in whole.calls.window(end // 4, end // 2).calls
@@ -86,28 +94,27 @@ def test_a_window_of_a_program(seismo, traced, cut):
     shown = seismo("report", "part.seismo")
     assert f"from {end // 4 / 1e9:,.6f} s to {end // 2 / 1e9:,.6f} s of the recording" in " ".join(shown.stdout.split())
     seismo("export", "part.seismo", "-o", "part.json", "-f", "chrome", status=0)
-    seismo("diff", path, "part.seismo", status=0)
+    seismo("diff", program, "part.seismo", status=0)
 
 
-def test_the_end_can_be_said_in_words(traced, cut):
-    path = traced(PROGRAM)
-    whole = read(path)
+def test_the_end_can_be_said_in_words(program, cut):
+    whole = read(program)
     end = whole.calls.end_ns
     middle = whole.calls.window().calls[-1].start_ns
-    part = cut(path, "--from", f"end-{end + 1 - middle}ns")
+    part = cut(program, "--from", f"end-{end + 1 - middle}ns")
     assert min(row.start_ns for row in part.calls.window().calls) >= middle
     assert part.meta["cut"] == [{"from_ns": middle, "to_ns": end, "where": ""}]
-    assert cut(path, "--to", "end").calls.end_ns == end
+    assert cut(program, "--to", "end").calls.end_ns == end
 
 
-def test_calls_of_an_expression(traced, cut):
-    path = traced(PROGRAM)
-    found = names(cut(path, "--where", 'function("fast") and thread("worker 1") or function("fail")'))
+def test_calls_of_an_expression(program, cut):
+    found = names(cut(program, "--where", 'function("fast") and thread("worker 1") or function("fail")'))
     assert found.count("fast") == 20 + 1 + 3  # of the worker: in work() and slow(); in fail() of all three
     assert found.count("leaf") == 20 * 50 + 3 + 2 * 3
-    slow = cut(path, "--where", 'function("*") and duration > 15ms and not function("work", "<module>", "_*", "run")')
+    where = 'function("*") and duration > 15ms and not function("work", "<module>", "_*", "run")'
+    slow = cut(program, "--where", where)
     assert "slow" in names(slow)
-    left = names(cut(path, "--where", 'unwind and function("fail")'))
+    left = names(cut(program, "--where", 'unwind and function("fail")'))
     assert left.count("fail") == 3
     assert left.count("leaf") == 6
     assert "slow" not in left
@@ -145,20 +152,19 @@ def test_what_is_there_is_kept(seismo, traced, tmp_path):
     seismo("export", path, "--to", "1s", "-f", "seismo", "-o", tmp_path, status=2)
 
 
-def test_any_format_holds_a_part(seismo, traced, cut, tmp_path):
+def test_any_format_holds_a_part(seismo, program, cut, tmp_path):
     """The part's calls and nothing else, as of the same part in a recording; on standard output, too."""
-    path = traced(PROGRAM)
     words = ("--where", 'function("fail")', "--to", "end")
-    part = cut(path, *words)
+    part = cut(program, *words)
     rows = part.calls.window().calls
-    seismo("export", path, *words, "-o", "part.trace.json", status=0)
+    seismo("export", program, *words, "-o", "part.trace.json", status=0)
     events = json.loads((tmp_path / "part.trace.json").read_text())["traceEvents"]
     assert [event["dur"] for event in events if event["ph"] == "X"] == [
         pytest.approx((row.end_ns - row.start_ns) / 1000) for row in rows
     ]
-    counted = seismo("export", path, *words, "-f", "collapsed-calls").stdout
+    counted = seismo("export", program, *words, "-f", "collapsed-calls").stdout
     assert sum(int(line.rpartition(" ")[2]) for line in counted.splitlines()) == sum(part.tree["calls"])
-    seismo("export", path, *words, "-f", "pstats", "-o", "part.pstats", "--time", "wait", status=2)
+    seismo("export", program, *words, "-f", "pstats", "-o", "part.pstats", "--time", "wait", status=2)
 
 
 @pytest.fixture(scope="module")

@@ -40,7 +40,7 @@ def test_a_script_and_its_report(seismo, program):
     hits = {(names[row.function], row.line): row.hits for row in recording.lines if row.hits}
     assert hits["work", 9] == 50
     assert {name for name, _ in hits} == {"work", "work.<locals>.<lambda>"}
-    shown = seismo("report", "r.seismo", "--all", status=0, env={"COLUMNS": "160"}).stdout
+    shown = seismo("report", "r.seismo", "--all", status=0, COLUMNS="160").stdout
     assert "total += len(helper(i))" in shown
     assert "▸ <lambda>" in shown
     assert "100 % is" in shown

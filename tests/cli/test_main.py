@@ -31,7 +31,7 @@ def test_help_of_a_verb(seismo, verb):
     assert done.stdout.startswith(f"usage: seismo {verb} ")
     assert seismo("help", verb).stdout == done.stdout
     assert verb not in READERS or max(map(len, done.stdout.splitlines())) <= 80
-    narrow, wide = (seismo(verb, "--help", env={"COLUMNS": columns}).stdout.splitlines() for columns in ("60", "120"))
+    narrow, wide = (seismo(verb, "--help", COLUMNS=columns).stdout.splitlines() for columns in ("60", "120"))
     assert max(len(line) for line in narrow if not line.startswith((" ", "usage: "))) <= 60
     assert len(narrow) > len(wide)
 
@@ -60,18 +60,6 @@ def test_a_program_without_a_verb_is_answered_by_its_command(seismo):
     hint = "to record a program: seismo profile 'my app.py' --fast 'a b'"
     assert seismo("my app.py", "--fast", "a b", status=2).stderr.splitlines()[1].strip() == hint
     assert "seismo profile -m pytest -x\n" in seismo("-m", "pytest", "-x", status=2).stderr
-
-
-@pytest.mark.parametrize(
-    "words",
-    [["report"], ["report", "--sort", "x", "f"], ["report", "--limit", "-1", "f"], ["merge", "f"], ["merge", "f", "g"]],
-)
-def test_usage_errors_are_two(seismo, words):
-    done = seismo(*words, status=2)
-    assert done.stdout == ""
-    assert done.stderr.startswith("seismo: ")
-    assert len(done.stderr.splitlines()) == 2
-    assert "Traceback" not in done.stderr
 
 
 def test_a_pipe_whose_reader_went_away_is_quiet(seismo, recording):

@@ -73,10 +73,8 @@ def test_several_recordings_and_options_between_them(seismo, recording, slower):
     [
         (["query", "FILE"], "no query is given"),
         (["query", "FILE", "selec 1"], 'syntax error at or near "selec"'),
-        (["query", "FILE", "drop table functions"], "only queries can be run"),
         (["query", "FILE", "from read_text('/etc/passwd')"], "neither files nor the network"),
         (["query", "nothing.seismo", "select 1"], "there is no such file"),
-        (["query", "nothing.seismo"], "no query is given"),
         (["query", "FILE", "select 1", "--format", "xml"], "--format"),
         (["query", "FILE", "select 1", "--memory", "much"], "DuckDB does not start"),
         (["query", "FILE", "select 1", "--from", "1s"], "this recording is not a trace"),
@@ -94,8 +92,8 @@ def test_mistakes_are_said(seismo, recording, words, said):
 def test_without_duckdb_the_command_that_installs_it_is_given(seismo, recording, tmp_path):
     (tmp_path / "duckdb.py").write_text("raise ImportError('no')")
     without = {"PYTHONPATH": children.environment(tmp_path)["PYTHONPATH"]}
-    assert "pip install 'seismo[query]'" in seismo("query", recording, "select 1", env=without, status=2).stderr
-    seismo("query", recording, "--tables", env=without, status=0)
+    assert "pip install 'seismo[query]'" in seismo("query", recording, "select 1", **without, status=2).stderr
+    seismo("query", recording, "--tables", **without, status=0)
 
 
 @pytest.mark.parametrize(

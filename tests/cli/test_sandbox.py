@@ -10,6 +10,7 @@ import children
 import pytest
 
 import seismo
+from seismo.cli import doctor
 from seismo.recording_kinds import CALLS as CALL_TREE
 from seismo.recording_kinds import COVERAGE, LINES, OBJECTS
 
@@ -77,12 +78,13 @@ def sandboxed(answer: str, *words: object, cwd) -> str:
 
 
 @pytest.mark.parametrize("answer", ANSWERS)
-def test_doctor(answer, tmp_path):
+def test_doctor(answer, tmp_path, capsys):
     facts = json.loads(sandboxed(answer, "-m", "seismo", "doctor", "--json", cwd=tmp_path))
     assert facts["seccomp"] == "filter"
     assert [source["name"] for source in facts["sources"] if source["chosen"]]
     assert facts["clock"]["cost_ns"] > 0
-    text = " ".join(sandboxed(answer, "-m", "seismo", "doctor", cwd=tmp_path).split())
+    doctor._show(facts)
+    text = " ".join(capsys.readouterr().out.split())
     refused = "in part" in facts["waits"]
     assert refused == (answer != "deadly")
     assert ("the kernel refused what the sampler asks for" in text) == refused

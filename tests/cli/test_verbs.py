@@ -276,6 +276,6 @@ def test_names_that_the_output_s_encoding_lacks_are_escaped(seismo, tmp_path):
     thread = b.thread(b.process(pid=1, argv=["app.py"]), name="MainThread")
     b.node(-1, thread, b.function("m", "gr\u00f6\u00dfe_\u65e5", "app.py", 1), calls=1, own_ns=1000)
     b.build({"recorder": "calltree"}).save(tmp_path / "names.seismo")
-    done = seismo("report", "names.seismo", env={"PYTHONIOENCODING": "latin-1"}, encoding="latin-1", status=0)
+    done = seismo("report", "names.seismo", PYTHONIOENCODING="latin-1", encoding="latin-1", status=0)
     assert "Traceback" not in done.stderr
     assert "gr\u00f6\u00dfe_\\u65e5" in done.stdout

@@ -96,10 +96,13 @@ def seismo(
 ) -> subprocess.CompletedProcess[str]:
     """Run `seismo WORDS`; options in capitals are variables of its environment, others are those of `python`.
 
-    A verb that only reads runs in this process, unless it is given streams or more of an environment.
+    What only reads runs in this process, unless it is given streams or more of an environment.
     """
+    from seismo.cli.main import VERBS
+
     variables = {name: options.pop(name) for name in list(options) if name.isupper()}
-    if words[:1] and words[0] in READING and not options and variables.keys() <= SHOWING:
+    reads = not words or words[0] in READING or words[0] not in VERBS or "--help" in words
+    if reads and not options and variables.keys() <= SHOWING and "/dev/stdout" not in words:
         return reading(*words, status=status, cwd=cwd, **variables)
     if variables:
         options["env"] = environment(**variables)

@@ -171,9 +171,9 @@ def masked_pairs(expression: str, calls: list[tuple[Any, ...]]) -> dict[str, boo
 @needs_branches
 @pytest.mark.parametrize("expression", ["a and b or c", "(a or b) and c", "a and (b or not c)", "not (a and b) or c"])
 def test_what_is_said_of_independence_is_true(expression: str) -> None:
-    """For every set of calls: what is shown has such a pair among them, and what is refuted has none."""
+    """For many sets of calls: what is shown has such a pair among them, and what is refuted has none."""
     every = list(product((0, 1), repeat=3))
-    for chosen in range(1, 256, 9):
+    for chosen in range(1, 256, 23):
         calls = [call for i, call in enumerate(every) if chosen >> i & 1]
         truth = masked_pairs(expression, calls)
         for name, said in vectors(expression, calls).items():

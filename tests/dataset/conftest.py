@@ -61,6 +61,13 @@ def coverage(seed):
     return b.build({"recorder": "coverage"})
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _libraries():
+    """Skip all tests of datasets where what these need is not installed."""
+    pytest.importorskip("duckdb", reason="datasets need DuckDB")
+    pytest.importorskip("pyarrow", reason="datasets need PyArrow")
+
+
 @pytest.fixture
 def covered():
     """coverage(seed): a recording of coverage."""

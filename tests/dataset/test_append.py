@@ -8,7 +8,6 @@ import pytest
 from seismo.errors import RecordingError, UsageError
 
 duckdb = pytest.importorskip("duckdb", reason="datasets need DuckDB")
-pytest.importorskip("pyarrow", reason="datasets need PyArrow")
 parquet = pytest.importorskip("pyarrow.parquet", reason="datasets need PyArrow")
 
 from seismo.dataset import Dataset, append  # noqa: E402

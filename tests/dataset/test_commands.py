@@ -4,12 +4,8 @@ import json
 
 import pytest
 
-from seismo.model import Builder, merge, read
-
-pytest.importorskip("duckdb", reason="datasets need DuckDB")
-pytest.importorskip("pyarrow", reason="datasets need PyArrow")
-
 from seismo.dataset import append
+from seismo.model import Builder, merge, read
 
 
 @pytest.fixture

@@ -2,12 +2,8 @@
 
 import pytest
 
-from seismo.model import Builder, merge, read
-
-pytest.importorskip("duckdb", reason="datasets need DuckDB")
-pytest.importorskip("pyarrow", reason="datasets need PyArrow")
-
 from seismo.dataset import Dataset, append
+from seismo.model import Builder, merge, read
 
 COUNTS = ("calls", "resumes", "exceptions", "awaits", "await_ns", "own_waiting_ns", "ready_ns", "lock_ns", "flags")
 

@@ -7,7 +7,6 @@ import pytest
 
 from seismo.errors import RecordingError
 
-pytest.importorskip("duckdb", reason="datasets need DuckDB")
 pa = pytest.importorskip("pyarrow", reason="datasets need PyArrow")
 parquet = pytest.importorskip("pyarrow.parquet", reason="datasets need PyArrow")
 

@@ -4,13 +4,9 @@ import random
 
 import pytest
 
+from seismo.dataset import Dataset, append, explain, spread
 from seismo.errors import UsageError
 from seismo.model import Builder
-
-pytest.importorskip("duckdb", reason="datasets need DuckDB")
-pytest.importorskip("pyarrow", reason="datasets need PyArrow")
-
-from seismo.dataset import Dataset, append, explain, spread
 
 TASKS = 200
 

@@ -5,11 +5,6 @@ import contextlib
 import os
 import threading
 
-import pytest
-
-pytest.importorskip("duckdb", reason="datasets need DuckDB")
-pytest.importorskip("pyarrow", reason="datasets need PyArrow")
-
 from seismo.dataset import Dataset, append
 from seismo.plugins.cluster import task_recording
 from seismo.plugins.cluster.task_recording import note

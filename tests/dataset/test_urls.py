@@ -9,8 +9,6 @@ import pytest
 
 from seismo.errors import RecordingError, UsageError
 
-pytest.importorskip("duckdb", reason="datasets need DuckDB")
-pytest.importorskip("pyarrow", reason="datasets need PyArrow")
 fsspec = pytest.importorskip("fsspec", reason="datasets at URLs need fsspec")
 memory = pytest.importorskip("fsspec.implementations.memory", reason="datasets at URLs need fsspec")
 

@@ -52,7 +52,7 @@ def test_a_deep_tree(format_):
 def test_damage_is_an_error_and_no_crash(format_, tmp_path):
     """Reading gives a recording or a FormatError, nothing else."""
     path = tmp_path / "damaged"
-    for data in samples.damaged(samples.written(format_, samples.typical()), 150):
+    for data in samples.damaged(samples.written(format_, samples.typical()), 50):
         path.write_bytes(data)
         with contextlib.suppress(SeismoError):
             formats.read(path, format_.name)

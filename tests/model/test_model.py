@@ -188,10 +188,6 @@ def test_merge_adds_up_functions_and_losses_and_keeps_trees_apart(make):
     assert [meta["pid"] for meta in both.meta["merged"]] == [1, 2]
 
 
-def test_merge_of_none():
-    assert len(merge([]).tree) == 0
-
-
 def test_problems_outlive_a_merge_as_losses(make):
     damaged = read(make().to_bytes()[:-10])
     assert damaged.problems

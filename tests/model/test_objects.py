@@ -303,11 +303,6 @@ def test_calls_and_marks_keep_their_process():
     assert set(both.of_first_process().object_spans["process"]) == {0}
 
 
-def test_objects_and_calls_are_not_made_one(make):
-    with pytest.raises(RecordingError, match="births and deaths of objects and calls"):
-        told().merge(make())
-
-
 # ---- subtract ----
 
 

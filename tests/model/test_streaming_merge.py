@@ -31,19 +31,6 @@ def made(seed: int) -> Recording:
     return read(builder.build({"recorder": "calltree", "seed": seed % 3}).to_bytes())
 
 
-@given(st.lists(st.integers(0, 10**6), max_size=6))
-@settings(max_examples=60, deadline=None)
-def test_the_file_is_what_merge_gives(tmp_path_factory, seeds):
-    folder = tmp_path_factory.mktemp("joined")
-    parts = [made(seed) for seed in seeds]
-    whole = merge(parts)
-    merge_into([lambda part=part: part for part in parts], folder / "a.seismo")
-    assert (folder / "a.seismo").read_bytes() == whole.to_bytes()
-    two = merge([merge(parts[:2]), *parts[2:]]) if len(parts) > 2 else whole
-    merge_into([lambda part=part: part for part in (two, made(1))], folder / "b.seismo")
-    assert (folder / "b.seismo").read_bytes() == merge([two, made(1)]).to_bytes()
-
-
 def covered(seed: int) -> Recording:
     """Lines and arcs that ran in contexts, some of which other recordings have, too."""
     some = random.Random(seed)
@@ -68,10 +55,10 @@ def objects(seed: int) -> Recording:
     return drawn(seed, pid=some.randint(0, 4), paths=some.random() < 0.7)
 
 
-@pytest.mark.parametrize("kind", [objects, covered])
+@pytest.mark.parametrize("kind", [made, objects, covered])
 @given(seeds=st.lists(st.integers(0, 10**6), max_size=5))
 @settings(max_examples=30, deadline=None)
-def test_objects_and_contexts_are_what_merge_gives(tmp_path_factory, kind, seeds):
+def test_the_file_is_what_merge_gives(tmp_path_factory, kind, seeds):
     parts = list(map(kind, seeds))
     if len(parts) > 2:  # its processes begin before and after those of others
         parts = [merge(parts[:2]), *parts[2:]]

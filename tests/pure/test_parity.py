@@ -182,10 +182,9 @@ def with_checksums(data):
     return bytes(out)
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_damaged_recordings_are_read_the_same(recorded, seed):
-    rnd = random.Random(seed)
-    for _ in range(60):
+def test_damaged_recordings_are_read_the_same(recorded):
+    rnd = random.Random(0)
+    for _ in range(80):
         data = damaged(rnd.choice(recorded), rnd)
         found = outcome(_core.read, data)
         assert found == outcome(pure_read, data)

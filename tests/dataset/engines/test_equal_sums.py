@@ -7,7 +7,6 @@ from objects_made import drawn
 
 from seismo.model import Builder, merge, read
 
-pytest.importorskip("duckdb", reason="datasets need DuckDB")
 pa = pytest.importorskip("pyarrow", reason="datasets need PyArrow")
 parquet = pytest.importorskip("pyarrow.parquet", reason="datasets need PyArrow")
 

@@ -7,9 +7,6 @@ import sys
 import children
 import pytest
 
-pytest.importorskip("duckdb", reason="datasets need DuckDB")
-pytest.importorskip("pyarrow", reason="datasets need PyArrow")
-
 from seismo.dataset import append, engines
 
 
