@@ -97,15 +97,6 @@ def test_a_program_that_did_not_change_is_within(project):
     assert git(project, "worktree", "list").count("\n") == 1, "the checkout is removed"
 
 
-def test_a_call_more_in_a_loop_is_found_with_its_line(project):
-    (project / "app" / "__init__.py").write_text(MORE)
-    done = check(project, *LIMITS, "--against", "main", "run.py", "50", status=1)
-    assert re.search(r"calls +205 -> 355 +\+73\.2 %  beyond", done.stdout)
-    assert "1. app:load  app/__init__.py:4\n" in done.stdout
-    assert "line 4, new: ran 50   parse(number)" in done.stdout
-    assert "calls app:parse 50 -> 100" in done.stdout
-
-
 @pytest.mark.parametrize("edited", [MORE, APP.replace("append(parse", "append(parse(number) and parse")])
 def test_a_file_names_the_function_that_changed_and_no_edge_that_it_does_not_know(kept, edited):
     (kept / "app" / "__init__.py").write_text(edited)
@@ -321,6 +312,7 @@ def test_a_script_that_is_new_runs_on_both_sides(project):
     assert "bench.py does not exist at main" in done.stdout
 
 
+@pytest.mark.matrix
 def test_sizes_say_what_became_worse_than_linear(project):
     (project / "app" / "__init__.py").write_text(
         APP.replace(
@@ -331,13 +323,6 @@ def test_sizes_say_what_became_worse_than_linear(project):
     done = check(project, *LIMITS, "--against", "main", "--sizes", "n=20,40,80", "run.py", "{n}", status=1)
     assert "became worse than linear" in done.stdout
     assert re.search(r"app:clean: quadratic, was linear; (calls|lines) .* for 20, 40, 80", done.stdout)
-
-
-@pytest.mark.matrix
-def test_sizes_alone_say_how_a_program_grows(project):
-    (project / "run.py").write_text(RUN + "import os\nassert os.environ['n'] == sys.argv[1]\n")
-    done = check(project, "--no-objects", "--sizes", "n=20,40,80", "run.py", "{n}")
-    assert "app:load: linear" in done.stdout
 
 
 STARTING = """\

@@ -14,20 +14,14 @@ POSSIBLE = pytest.mark.skipif(bool(why_not()), reason=why_not() or "never")
     [
         ("watch call --limit 0 x.py", "give a whole number above 0"),
         ("report --limit -1", "give a whole number, 0 or more"),
-        ("report --depth 1.5", "give a whole number above 0"),
         ("profile --max-paths 0.5 x.py", "give a whole number above 0"),
-        ("profile --max-paths -3 x.py", "give a whole number above 0"),
         ("profile --flush nan x.py", "give a number above 0"),
         ("objects --max-live 0.5 x.py", "give a whole number above 0"),
         ("objects --holders -1 x.py", "give a whole number, 0 or more"),
-        ("diff --limit -1", "give a whole number, 0 or more"),
         ("report --precision two", "give a whole number, 0 or more"),
         ("cover --fail-under 101 x.py", "give a percentage from 0 to 100"),
-        ("report --fail-under 101", "give a percentage from 0 to 100"),
         ("report --min most", "give a percentage from 0 to 100"),
-        ("lines --flush never x.py", "give a number above 0"),
         ("cover --color blue x.py", "use one of auto, always, never"),
-        ("info --color blue", "use one of auto, always, never"),
     ],
 )
 def test_a_wrong_value_is_told_with_its_option_and_what_can_be(words, hint, capsys):
@@ -41,10 +35,7 @@ def test_a_wrong_value_is_told_with_its_option_and_what_can_be(words, hint, caps
     ("words", "said"),
     [
         (["profile"], "the program is missing"),
-        (["profile", "-q"], "the program is missing"),
-        (["profile", "--"], "the program is missing"),
         (["profile", "-m"], "-m needs a value"),
-        (["profile", "-o"], "-o needs a value"),
         (["profile", "--output="], "is empty"),
         (["profile", "--nosuch", "x.py"], "no option --nosuch"),
         (["profile", "-qo", "r", "x.py"], "no option -qo"),
@@ -54,7 +45,6 @@ def test_a_wrong_value_is_told_with_its_option_and_what_can_be(words, hint, caps
         (["profile", "--where", "", "x.py"], "the value of --where is empty"),
         (["profile", "--where", "depth > 5", "x.py"], "depth cannot be used here"),
         (["lines", "--only", "", "x.py"], "the value of --only is empty"),
-        (["cover"], "the program is missing"),
         (["cover", "--contexts", "x", "x.py"], "use one of test"),
         (["cover", "--include", "a**b", "x.py"], "a file pattern cannot be 'a**b'"),
         (["cover", "--rcfile", "nosuch", "x.py"], "no such settings file"),
@@ -63,11 +53,8 @@ def test_a_wrong_value_is_told_with_its_option_and_what_can_be(words, hint, caps
         (["watch"], "the expression and the program are missing"),
         (["watch", "x.py"], "the expression is missing"),
         (["watch", 'call("a"', "x.py"], "^"),
-        (["watch", "call", "--bogus", "x.py"], "no option --bogus"),
-        (["watch", "call", "--limit", "x", "x.py"], "--limit cannot be 'x'"),
         (["watch", "call", "--call", "nothing:here", "x.py"], "the function cannot be loaded"),
         (["watch", "call", "--call", "nothing", "x.py"], "give MODULE:FUNCTION"),
-        (["watch", "call", "nosuch.py"], "cannot open the script"),
         *(
             pytest.param(["objects", *words, "x.py"], said, marks=POSSIBLE)
             for words, said in (

@@ -35,7 +35,6 @@ def shown(folder, on_terminal):
     ("words", "work"),
     [
         (["export", "trace.seismo", "-o", "a.pftrace", "--force"], "writing calls .* 12,00. of 12,00. "),
-        (["export", "trace.seismo", "-o", "a.trace.json", "--force"], "writing calls .* 12,00. of 12,00. "),
         (["export", "profile.seismo", "-o", "a.json", "--force"], "writing losses .* "),
         (["merge", "profile.seismo", "trace.seismo", "-o", "m.seismo", "--force"], "writing timelines .* 1 of 1 "),
         (["report", "cover.seismo", "--html", "pages"], "writing files .* 1 of 1 "),

@@ -52,8 +52,6 @@ def test_words_for_steps():
     ("data", "statements"),
     [
         (b"", set()),
-        (b"\n\n", set()),
-        (b"# only a comment", set()),
         (b"a = 1", {1}),
         (b"a = 1\r\nb = (\r\n2)\r\n", {1, 2}),
         (b"a = 1\rb = 2\r", {1, 2}),
@@ -74,14 +72,11 @@ def test_texts(data, statements):
     ("data", "what"),
     [
         (b"# coding: nonsense\n", "decoded"),
-        (b"# coding: hex\n", "decoded"),
         (b"if a:\n", "parsed"),
-        (b"a = 'abc\n", "parsed"),
         (b"\x00", "null bytes"),
         (b"(" * 3000, "parsed"),
         (b"-" * 100_000 + b"1", "parsed"),
         (b"<html>{{ name }}</html>", "parsed"),
-        (b"print 'hello'\n", "parsed"),
         (b"a = '\xff'\n", "decoded"),
     ],
 )

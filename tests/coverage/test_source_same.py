@@ -86,7 +86,7 @@ def test_most_of_the_sample_is_there():
 
 
 @given(st.integers(0, 2**32))
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=90, deadline=None, suppress_health_check=list(HealthCheck))
 def test_on_random_programs(seed):
     text = random_source.program(random.Random(seed))
     try:

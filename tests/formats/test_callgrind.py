@@ -143,7 +143,7 @@ def test_threads_are_parts():
     assert list(back.processes["pid"]) == [77, 78]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(samples.recordings())
 def test_functions_and_calls_of_callers_come_back(recording):
     data = written(recording)
@@ -177,12 +177,10 @@ def test_a_file_of_valgrind_is_read():
     [
         ("", "no line of events"),
         ("events: ns\nfn=f\n1 -5\n", "line 3: no number"),
-        ("events: ns\nfn=f\n1 99999999999999999999\n", "line 3: no number"),
         ("events: ns\nfn=f\n9999999999999999999 1\n", "line 3: no position"),
         ("fn=f\n1 5\n", "line 2: .* before the line of events"),
         ("events: ns\nfn=f\nwhat is this\n", "line 3: unknown line"),
         ("events: ns\nfn=f\ncalls=x 1\n", "line 3: no number"),
-        ("events: ns\nfn=f\n0x 5\n", "line 3"),
         ("events: ns\nfn=f\n" + "1" * 5000 + " 5\n", "line 3: no position"),
     ],
 )

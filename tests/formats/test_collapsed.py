@@ -45,7 +45,7 @@ def only_marked(recording):
     ) == len(recording.threads)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(samples.recordings())
 def test_paths_and_weights_come_back(recording):
     back = FORMAT.reader(written(recording, "collapsed-long").encode())
@@ -53,7 +53,7 @@ def test_paths_and_weights_come_back(recording):
     assert samples.by_path(back, "own_ns", thread_key=key) == samples.by_path(recording, "own_ns", thread_key=key)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(samples.recordings())
 def test_short_names_tell_functions_apart_as_long_ones_do(recording):
     short, long = (FORMAT.reader(written(recording, name).encode()) for name in ("collapsed", "collapsed-long"))

@@ -13,7 +13,7 @@ from seismo.formats.function_names import Frame
 from seismo.model import Builder
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(samples.recordings())
 def test_a_graph_has_the_models_sums(recording):
     """Two ways to the same numbers: here by a walk, in the native core by columns."""
@@ -38,7 +38,7 @@ def build(graph):
     return b.build()
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(
     st.dictionaries(st.integers(0, 6), st.tuples(*[st.integers(0, 10**6)] * 3), min_size=1),
     st.dictionaries(st.tuples(st.integers(0, 7), st.integers(0, 7)), st.tuples(*[st.integers(0, 10**6)] * 3)),

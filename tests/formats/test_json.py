@@ -44,7 +44,7 @@ def test_every_column_is_there():
     assert lines["numbers"]["resumes"] == 9
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(samples.recordings())
 def test_arbitrary_recordings_are_valid(recording):
     samples.valid("json", written(recording))

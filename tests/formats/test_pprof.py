@@ -178,7 +178,7 @@ def test_a_dataset_of_too_many_paths_is_summed_with_a_comment(tmp_path, monkeypa
         }  # fmt: skip
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(samples.recordings())
 def test_arbitrary_recordings_are_valid_and_come_back(recording):
     profile = checked(parsed(recording))

@@ -158,12 +158,9 @@ def test_a_consumer_may_release_on_a_thread_of_its_own():
         ([("n", "z", array.array("q", [1]))], ValueError),
         ([("n", "l", array.array("q", [1])), ("m", "l", array.array("q", [1, 2]))], ValueError),
         ([("s", "u", b"abc", array.array("q", [0, 4]))], ValueError),
-        ([("s", "u", b"abc", array.array("q", [2, 1]))], ValueError),
         ([("s", "u", b"abc", array.array("q", [-1, 1]))], ValueError),
         ([("s", "u", b"abc", array.array("q", []))], ValueError),
-        ([("s", "u", b"abc")], TypeError),
         ([("n", "l")], TypeError),
-        ([3], (TypeError, SystemError)),
         ((), TypeError),
     ],
 )

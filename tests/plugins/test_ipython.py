@@ -340,7 +340,7 @@ def test_the_lines_that_threads_of_earlier_cells_run_are_not_the_cells(busy):
         assert busy.text.count("made = 1") == 1
 
 
-@pytest.mark.parametrize("options", ["", "--branch", "--counts", "--branch --counts"])
+@pytest.mark.parametrize("options", ["", "--branch --counts"])
 def test_what_threads_of_earlier_cells_cover_is_not_the_cells(busy, options):
     for _ in range(2):
         recording = busy.run(f"%%seismo cover {options} -r --source shared_work\n{CELL}").result

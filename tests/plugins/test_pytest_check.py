@@ -126,6 +126,7 @@ def suspects(said: str) -> list[str]:
     return re.findall(r"^  \d+\. (\S+)", said, re.MULTILINE)
 
 
+@pytest.mark.matrix
 def test_a_change_is_found_and_the_function_named(checked, kept):
     project, said = checked, kept[1]
     assert "the counts are written to seismo-check-tests.txt" in said
@@ -166,6 +167,7 @@ def test_against_a_revision(project):
     assert "test_new" not in said, "it is no growth of what was there"
     assert "for i in sorted(load(n), key=key):" in said
     assert "worktree" not in git(project.folder, "worktree", "list").replace(str(project.folder), "")
+    assert "names a revision of git" in project.refused("--seismo-against", "HEAD", "--seismo-update")
 
 
 SIZES = """\
@@ -341,7 +343,6 @@ def test_xdist(checked):
 def test_what_does_not_go_together_ends_at_once(project):
     assert "there is nothing to compare with" in project.refused()
     assert "did you mean calls" in project.refused("--seismo-limit", "cals <= 3")
-    assert "names a revision of git" in project.refused("--seismo-against", "HEAD", "--seismo-update")
     (project.folder / "seismo-check-tests.txt").write_text("hello\n")
     assert "this is not a baseline" in project.refused()
     status, said = project.check("--seismo-cover", "--seismo-update")  # covers when it finds out, so it is apart

@@ -135,7 +135,7 @@ def test_recordings_are_read_the_same(recorded):
         assert_same_journal(data)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.integers(0, 2**32))
 def test_any_trace_is_read_the_same(seed):
     assert_same_journal(journal_made.made(seed)[2].to_bytes())

@@ -145,15 +145,10 @@ def test_ids_and_flags_need_all_that_came_before():
     "where",
     [
         "start_ns >= {m} and start_ns < {n}",
-        "start_ns between {m} and {n} and recording = 'b'",
         "not (start_ns < {m}) and {n} > end_ns",
-        "start_ns < {m} or start_ns > {n}",
         "start_ns in ({m}, {n})",
-        "start_ns <> {m}",
         "start_ns >= {m}.5 and start_ns < 1e18",
         "end_ns > {m} and start_ns < {n}",
-        "start_ns > 9223372036854775807",
-        "start_ns >= -5 and end_ns < {n}",
         "start_ns is null",
     ],
 )

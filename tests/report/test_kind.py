@@ -63,17 +63,11 @@ def files(tmp_path, monkeypatch):
     ("words", "whose"),
     [
         ("lines.seismo --tree", "--tree applies to recordings of calls only"),
-        ("lines.seismo --callers main", "--callers applies to recordings of calls only"),
-        ("objects.seismo --tree", "--tree applies to recordings of calls only"),
         ("lines.seismo --by type", "--by applies to recordings of objects only"),
-        ("calls.seismo --type dict", "--type applies to recordings of objects only"),
         ("coverage.seismo --limit 3", "--limit applies to recordings of calls only"),
         ("coverage.seismo --time wall", "--time applies to recordings of calls and lines only"),
-        ("objects.seismo --time wall", "--time applies to recordings of calls and lines only"),
         ("objects.seismo --only app", "--only applies to recordings of calls only"),
         ("calls.seismo --show-missing", "--show-missing applies to recordings of coverage only"),
-        ("objects.seismo --columns own", "--columns applies to recordings of calls only"),
-        ("calls.seismo --fail-under 80", "--fail-under applies to recordings of coverage only"),
     ],
 )
 def test_an_option_of_another_kind_is_refused(files, capsys, words, whose):

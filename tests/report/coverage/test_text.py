@@ -99,13 +99,6 @@ def test_a_file_that_changed_is_marked_and_the_mark_explained():
     assert not any("*" in line for line in table())
 
 
-def test_percentages_never_round_to_a_lie():
-    made = report(file("x.py", list(range(1, 399)), [7]))
-    assert "99 %" in table(made)[1]
-    assert "99.75 %" in table(made, precision=2)[1]
-    assert "░" in table(made, width=120)[1]
-
-
 def test_a_line():
     made = file(
         "app/x.py",

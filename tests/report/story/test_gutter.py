@@ -153,14 +153,6 @@ def test_hostile_names_are_escaped(tmp_path):
     assert document["complete"] is False
 
 
-def test_mistakes(folder, capsys):
-    path = str(folder / "calls.seismo")
-    assert main(["report", path, "--format", "gutter-json", "--max-lines", "3"]) == 2
-    assert "--max-lines does not go with --format gutter-json" in capsys.readouterr().err
-    assert main(["report", path, "--format", "gutter-json", "--callers", "main"]) == 2
-    assert "--callers does not go with --format" in capsys.readouterr().err
-
-
 def test_what_the_tests_of_the_editors_read_has_the_schema():
     kinds = ["calls", "coverage", "lines", "objects"]
     paths = sorted((ROOT / "editors/vscode/test/samples").glob("*.json"))

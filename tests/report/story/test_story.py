@@ -391,6 +391,8 @@ def test_the_leading_function_is_the_programs_own(stories):
         (["--format", "markdown", "--html", "x.html"], "--html does not go with --format"),
         (["--format", "markdown", "--sort", "calls"], "--sort does not go with --format"),
         (["--format", "markdown", "--all"], "--all does not go with --format"),
+        (["--format", "gutter-json", "--max-lines", "3"], "--max-lines does not go with --format gutter-json"),
+        (["--format", "gutter-json", "--callers", "main"], "--callers does not go with --format"),
     ],
 )
 def test_mistakes(folder, capsys, options, said):
