@@ -88,7 +88,7 @@ def calls_of(recordings):
     return sum(sum(recording.functions["calls"]) for recording in recordings)
 
 
-@pytest.mark.parametrize("place", filter(None, PLACES), indirect=True)
+@pytest.mark.parametrize("place", [one for one in PLACES if one], indirect=True)
 def test_a_url_is_as_good_as_a_folder(make, place, tmp_path, seismo):
     names = []
     for seed in range(5):

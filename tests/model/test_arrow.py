@@ -1,13 +1,13 @@
-"""Tables through the Arrow PyCapsule interface: in the structures themselves, and in the libraries that take them."""
+"""Tables through the Arrow PyCapsule interface, in the libraries that take them."""
 
 import array
-import ctypes
 import gc
 import math
 import weakref
 
 import pytest
 from objects_made import told
+from threads import in_threads
 
 from seismo import _core
 
@@ -56,43 +56,17 @@ def test_an_empty_table_is_taken(make):
     assert taken.num_columns == 20
 
 
-# ---- the structures ----
+# ---- the stream ----
 
 
-class Array(ctypes.Structure):
-    pass
+class Given:
+    """What a consumer takes: columns, once."""
 
+    def __init__(self, columns):
+        self.capsule = _core.arrow_stream(columns)
 
-class Stream(ctypes.Structure):
-    pass
-
-
-P = ctypes.POINTER
-Array._fields_ = [
-    ("length", ctypes.c_int64),
-    ("null_count", ctypes.c_int64),
-    ("offset", ctypes.c_int64),
-    ("n_buffers", ctypes.c_int64),
-    ("n_children", ctypes.c_int64),
-    ("buffers", P(ctypes.c_void_p)),
-    ("children", P(P(Array))),
-    ("dictionary", P(Array)),
-    ("release", ctypes.CFUNCTYPE(None, P(Array))),
-    ("private_data", ctypes.c_void_p),
-]
-Stream._fields_ = [
-    ("get_schema", ctypes.c_void_p),
-    ("get_next", ctypes.CFUNCTYPE(ctypes.c_int, P(Stream), P(Array))),
-    ("get_last_error", ctypes.CFUNCTYPE(ctypes.c_char_p, P(Stream))),
-    ("release", ctypes.CFUNCTYPE(None, P(Stream))),
-    ("private_data", ctypes.c_void_p),
-]
-
-
-def stream_of(capsule):
-    get = ctypes.pythonapi.PyCapsule_GetPointer
-    get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    return Stream.from_address(get(capsule, b"arrow_array_stream"))
+    def __arrow_c_stream__(self, requested_schema=None):
+        return self.capsule
 
 
 def columns():
@@ -104,23 +78,15 @@ def columns():
 
 
 def test_everything_is_kept_until_all_is_released_in_any_order():
+    pa = library("pyarrow")
     given, watched = columns()
-    capsule = _core.arrow_stream(given)
-    stream = stream_of(capsule)
-    batch = Array()
-    assert stream.get_next(stream, batch) == 0
-    moved = Array()  # a consumer may move a child out and release it last
-    ctypes.memmove(ctypes.byref(moved), batch.children[1], ctypes.sizeof(Array))
-    ctypes.memset(ctypes.byref(batch.children[1].contents, Array.release.offset), 0, ctypes.sizeof(ctypes.c_void_p))
-    del given
-    stream.release(stream)
-    assert not stream.release
-    del capsule, stream
-    batch.release(batch)
+    reader = pa.RecordBatchReader.from_stream(Given(given))
+    column = reader.read_next_batch().column(1)
+    del given, reader
     gc.collect()
     assert all(ref() is not None for ref in watched)
-    assert (ctypes.c_double * 3).from_address(moved.buffers[1])[0] == 0.5
-    moved.release(moved)
+    assert column[0].as_py() == 0.5
+    del column
     gc.collect()
     assert all(ref() is None for ref in watched)
 
@@ -137,15 +103,11 @@ def test_a_capsule_that_nobody_takes_releases_itself():
 
 
 def test_a_consumer_may_release_on_a_thread_of_its_own():
-    import threading
-
+    pa = library("pyarrow")
     given, watched = columns()
-    capsule = _core.arrow_stream(given)
-    stream = stream_of(capsule)
-    thread = threading.Thread(target=stream.release, args=(stream,))
-    thread.start()
-    thread.join()
-    del given, stream, capsule, thread
+    readers = [pa.RecordBatchReader.from_stream(Given(given))]
+    del given
+    in_threads(readers.clear)
     gc.collect()
     assert all(ref() is None for ref in watched)
 
