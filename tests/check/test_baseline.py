@@ -83,13 +83,11 @@ START = "format 1\n"
         ("format 99\n", "format '99'", 1),
         (START + "function app:f app.py calls=1\n<<<<<<< main\n", "merge", 3),
         (START + "function app:f app.py calls=1\nfunction app:f app.py calls=2\n", "twice", 3),
-        (START + "test a\ntest a\n", "twice", 3),
         (START + "function app.f app.py calls=1\n", "module:name", 2),
         (START + "function app:f app.py calls=-1\n", "no number", 2),
         (START + "function app:f app.py calls=5..4\n", "ends before it begins", 2),
         (START + "function app:f app.py walls=5\n", "not a count", 2),
         (START + "function app:\\x1 app.py calls=5\n", "not an escape", 2),
-        (START + "depth\n", "cannot be read", 2),
         (START + "calls 5\n", "cannot be read", 2),
     ],
 )

@@ -22,13 +22,11 @@ def growth(count, sizes=(100, 1000, 10000)):
     ("count", "shape"),
     [
         (lambda _n: 50, "constant"),
-        (lambda n: 3 * n, "linear"),
         (lambda n: n + 500, "linear"),
         (lambda n: n * math.log(n), "n log n"),
         (lambda n: n * n // 2, "quadratic"),
         (lambda n: n**3, "cubic"),
         (lambda n: 30 * math.sqrt(n), "n^0.50"),
-        (lambda n: n**1.5, "n^1.50"),
     ],
 )
 def test_the_shape_of_a_growth(count, shape):

@@ -55,8 +55,6 @@ def test_a_mistyped_option_of_every_verb(capsys, verb):
             "--timing cannot be 'evry'",
             "did you mean every? use one of sampled",
         ),
-        (["lines", "--source=monitorin", "x.py"], "--source cannot be 'monitorin'", "did you mean monitoring?"),
-        (["watch", "call", "--color", "allways", "x.py"], "--color cannot be 'allways'", "did you mean always?"),
         (["report", "--format", "html"], "--format cannot be 'html'", "did you mean --html? use one of markdown"),
         (["report", "--json"], "seismo report has no option --json", "did you mean --format json? see: "),
         (

@@ -21,14 +21,11 @@ CALLS = [format_ for format_ in formats.FORMATS if format_.holds("calltree") and
     [
         ("dir.json/a.prof", "pstats"),
         ("callgrind.out.4711", "callgrind"),
-        ("/x/callgrind.out", "callgrind"),
         ("A.JSON", "json"),
         (".coverage", "coverage"),
         (".coverage.host.12.Xyz", "coverage"),
         ("coverage.json", "coverage-json"),
-        ("b/py.coverage.json", "coverage-json"),
         ("mycoverage.json", "json"),
-        ("lcov.info", "lcov"),
         ("coverage.xml", "cobertura"),
     ],
 )

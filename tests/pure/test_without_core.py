@@ -92,6 +92,7 @@ def test_what_needs_the_core_is_named(without_core, recording, tmp_path):
     assert "cannot cut a part out of a trace" in done.stderr
 
 
+@pytest.mark.matrix
 def test_the_wheel_is_for_every_platform(tmp_path):
     for name in ("native", "src"):
         shutil.copytree(

@@ -138,6 +138,7 @@ def count(stream):
         return connection.execute("select count(*) from given").fetchone()[0]
 
 
+@pytest.mark.matrix
 def test_memory_does_not_grow_with_the_trace(tmp_path):
     program = "def f(n):\n    for _ in range(n): g()\ndef g(): pass\nf(1_000_000)\n"
     (tmp_path / "app.py").write_text(program)

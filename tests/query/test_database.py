@@ -181,13 +181,10 @@ def test_the_database_itself_forbids_writing(one, monkeypatch):
         "create table t as select 1",
         "create table t as pivot paths on depth",
         "create or replace view functions as select 1",
-        "create schema s",
         "create macro m() as 1",
-        "create sequence s",
         "drop view functions",
         "comment on view functions is 'x'",
         "explain analyze create table t as select 1",
-        "explain (analyze, format json) create table t as select 1",
     ):
         with pytest.raises(QueryError, match="cannot write"):
             ask(one, sql)
@@ -195,7 +192,6 @@ def test_the_database_itself_forbids_writing(one, monkeypatch):
     for forgotten in (
         "create temp table t as select 1",
         "create temp table t as pivot paths on depth",
-        "create temp view functions as select 1",
         "create temp macro count(x) as 5",
         "explain analyze create temp table t as select 1",
         "attach ':memory:' as other",
@@ -228,15 +224,12 @@ READ = [
     "with x as (select 1 as a) select a from x;",
     "with a as (with b as (with c as (select 1) from c) from b) from a",
     "select " + "(" * 90 + "1" + ")" * 90 + " in (" + ", ".join(map(str, range(3000))) + ")",
-    "values (1)",
     "describe functions",
     "summarize functions",
-    "explain select 1",
     "explain (select 1)",
     "explain analyze /* as well */ from functions",
     "explain (analyze, format json) select 1 as x",
     "pivot paths on depth using sum(calls)",
-    "select 1 -- a word",
 ]
 
 

@@ -20,14 +20,12 @@ LIB = "/opt/python/lib/python3.14/"
     [
         ("<frozen importlib._bootstrap>", STANDARD),
         (LIB + "json/decoder.py", STANDARD),
-        ("/usr/lib64/python3.14t/ast.py", STANDARD),
         (LIB + "site-packages/attr/_make.py", INSTALLED),
         ("/usr/lib/python3/dist-packages/six.py", INSTALLED),
         ("C:\\py\\Lib\\site-packages\\six.py", INSTALLED),
         ("/home/me/.venv/bin/black", INSTALLED),
         ("/home/me/lib/python3.x/app.py", ""),
         ("/home/me/app/bin.py", ""),
-        ("app.py", ""),
         (io.__file__, STANDARD),
     ],
 )
