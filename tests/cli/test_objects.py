@@ -68,26 +68,6 @@ def test_refusal(seismo, program):
 
 
 @POSSIBLE
-def test_a_script(seismo, program):
-    ended = seismo("objects", "-o", "r.seismo", "app.py", "50", status=3)
-    assert ended.stdout == "done\n"
-    assert "seismo report r.seismo" in ended.stderr
-    recording = read(program / "r.seismo")
-    assert recording.problems == []
-    assert recording.kind == "lifetimes"
-    order = of_type(recording, "__main__.Order")
-    assert (order.born, order.died, order.live) == (500, 450, 50)
-    lines = {
-        (recording.functions[row.function].qualname, row.line): (row.born, row.live)
-        for row in recording.objects
-        if row.type == order.id
-    }
-    assert lines["handle", 8] == (50, 50)
-    assert sum(born for born, _ in lines.values()) == 500
-    assert held(recording)["__main__.Order"] == ["dict […] < module __main__ SEEN"]
-
-
-@POSSIBLE
 @pytest.mark.parametrize("what", ["app.handle", 'call("app.handle")', "handle"])
 def test_leaks(seismo, program, what):
     """A function is meant by its module's own name, too, when that is the main program."""
@@ -112,33 +92,6 @@ def test_a_name_that_nothing_has_is_told(seismo, program):
     assert f"spans {told}" in " ".join(seismo("report", "r.seismo").stdout.split())
     right = seismo("objects", "--leaks", "app.handle", "-o", "r.seismo", "app.py", "4", status=3)
     assert "nothing that ran" not in right.stderr + seismo("report", "r.seismo").stdout
-
-
-GARBAGE = """
-import gc, sys
-class Order:
-    def __init__(self):
-        self.me = self
-def handle():
-    Order()
-gc.disable()
-for _ in range(30):
-    handle()
-if sys.argv[1] == "on":
-    gc.enable()
-"""
-
-
-@POSSIBLE
-@pytest.mark.parametrize(("collector", "live"), [("on", 0), ("off", 30)])
-def test_garbage_in_cycles_is_no_leak(seismo, program, collector, live):
-    """It is collected before it is asked what is alive, unless the program has switched the collector off."""
-    (program / "garbage.py").write_text(GARBAGE)
-    seismo("objects", "-q", "--leaks", "handle", "-o", "r.seismo", "garbage.py", collector, status=0)
-    recording = read(program / "r.seismo")
-    order = of_type(recording, "__main__.Order")
-    assert (order.born, order.live, order.died_by_gc) == (30, live, 30 - live)
-    assert sum(row.span_live for row in recording.objects if row.type == order.id) == live
 
 
 @POSSIBLE
