@@ -172,7 +172,7 @@ def test_running_the_wall_or_waiting_is_shown(notebook):
     row(f"{profile} --time wait", f"__main__:rest  In [{notebook.number + 1}]:2")
     assert "Functions by time waiting" in notebook.text
     sleep = "3      time.sleep(0.05)"
-    slept = re.search(r" 1 +[<≥≈]?([\d.]+) (ms|s) ", row("lines", sleep))
+    slept = re.search(r" 1 +[<≥≈]? ?([\d.]+) (ms|s) ", row("lines", sleep))
     assert float(slept[1]) * {"ms": 1, "s": 1000}[slept[2]] >= 49
     assert " waiting " in notebook.text
     row("lines --time wait", sleep)
