@@ -14,11 +14,6 @@ from seismo.dataset import Dataset, append  # noqa: E402
 from seismo.dataset import schema as tables  # noqa: E402
 
 
-def calls_in(folder):
-    with Dataset(folder) as dataset:
-        return sum(dataset.read().functions["calls"])
-
-
 def files_in(folder):
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
@@ -42,7 +37,8 @@ def test_paths_and_functions_that_are_there_are_not_written_again(make, tmp_path
     shared = {name for name in files_in(tmp_path / "ds") if name.startswith(("paths", "functions"))}
     append(tmp_path / "ds", [make(5, pid=2, start=99)])
     assert {name for name in files_in(tmp_path / "ds") if name.startswith(("paths", "functions"))} == shared
-    assert calls_in(tmp_path / "ds") == 2 * sum(make(5).functions["calls"])
+    with Dataset(tmp_path / "ds") as dataset:
+        assert sum(dataset.read().functions["calls"]) == 2 * sum(make(5).functions["calls"])
 
 
 def test_paths_that_a_writer_has_forgotten_are_written_again_and_count_once(make, tmp_path, monkeypatch):

@@ -47,18 +47,13 @@ def check_equal(folder, engine, tmp_path):
         return dataset.read()
 
 
-@pytest.fixture
-def few_rows(monkeypatch):
-    """Workers take so few rows at a time that each table has several parts."""
-    monkeypatch.setattr("seismo.dataset.engines.ROWS_OF_PART", 64)
-
-
 def counts_of(recording):
     return {row.qualname: (row.calls, row.resumes, row.exceptions) for row in recording.functions if row.calls}
 
 
-@pytest.mark.usefixtures("few_rows")
-def test_calls(make, tmp_path, engine):
+def test_calls(make, tmp_path, engine, monkeypatch):
+    # Workers take so few rows at a time that each table has several parts.
+    monkeypatch.setattr("seismo.dataset.engines.ROWS_OF_PART", 64)
     parts = [make(number) for number in range(7)]
     parts[5:] = [merge(parts[5:])]
     append(tmp_path / "ds", parts, {"version": "1"})
