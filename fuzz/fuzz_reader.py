@@ -20,11 +20,12 @@ sys.path.insert(1, str(Path(__file__).resolve().parents[1] / "tests" / "native" 
 
 import journal_made
 from chunks import chunk, frames, uvarint
+from object_builder import ObjectBuilder as Builder
 
 from seismo.coverage.analysis import analyze
 from seismo.coverage.settings import Settings
 from seismo.errors import RecordingError
-from seismo.model import Builder, Recording, diff_objects, merge, read
+from seismo.model import Recording, diff_objects, merge, read
 from seismo.model.objects.groups import by_line, by_path, by_type, by_type_and_line, totals
 from seismo.model.objects.leaks import leaks, spans
 
@@ -44,11 +45,12 @@ def add_lines(b: Builder, functions: list[int], count: int, recorder: str) -> No
     b.source("gone.py", "/gone.py")
     if recorder == "linetimes":
         for i in range(count):
-            b.instruction(functions[i % 9], i * 2, i, f"LOAD_FAST {i}", i)
+            b.add("instructions", function=functions[i % 9], offset=i * 2, line=i, text=f"LOAD_FAST {i}", hits=i)
         return
     arcs = [b.arc(functions[i % 9], i, i + 1 if i % 7 else -1, i) for i in range(count)]
     for i in range(count):
-        b.branch(functions[i % 9], i * 2, kind=i % 6, line=i, column=i % 80, end_line=i, fell=i, jumped=i % 3, flags=2)
+        place = {"function": functions[i % 9], "offset": i * 2, "line": i, "column": i % 80, "end_line": i}
+        b.add("branches", **place, kind=i % 6, fell=i, jumped=i % 3, flags=2)
     for i in range(5):
         b.context(f"test_{i % 4}", lines[i::5], arcs[:i])
 

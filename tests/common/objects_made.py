@@ -2,7 +2,7 @@
 
 import random
 
-from seismo.model import Builder
+from object_builder import ObjectBuilder as Builder
 
 META = {"recorder": "lifetimes", "seismo": "0.1.0"}
 

@@ -209,7 +209,8 @@ def test_contexts(folder, recorded):
 def test_conditions(folder, recorded):
     write(folder / "app.py", "if a and b:\n    c = 1\n")
     assert recorded.builder.function("app", "<module>", "app.py", 1) == 0
-    recorded.builder.branch(0, 4, kind=0, line=1, column=3, end_line=1, end_column=4, fell=2, jumped=1)
+    place = {"line": 1, "column": 3, "end_line": 1, "end_column": 4}
+    recorded.builder.add("branches", function=0, offset=4, kind=0, **place, fell=2, jumped=1)
     recorded.code("app.py", [1, 2], [(1, 2)])
     (decision,) = recorded.report().files[0].conditions
     assert decision.line == 1

@@ -55,7 +55,8 @@ def coverage(seed):
             for line in some.sample(range(90), 70)
         ]
         arcs = [b.arc(function, line, line + 1, some.randint(1, 5)) for line in some.sample(range(90), 9)]
-        b.branch(function, 4, kind=1, line=3, end_line=3, fell=some.randint(0, 9), jumped=2)
+        place = {"offset": 4, "kind": 1, "line": 3, "end_line": 3}
+        b.add("branches", function=function, **place, fell=some.randint(0, 9), jumped=2)
         b.context(f"test {some.randint(0, 3)} {number}", some.sample(lines, 30), some.sample(arcs, 3))
     b.source("m.py", "/src/m.py", 10, 20, 30)
     return b.build({"recorder": "coverage"})

@@ -11,10 +11,10 @@ import gprof2dot
 import journal_made
 import pytest
 from coverage import CoverageData
+from object_builder import ObjectBuilder as Builder
 from pycobertura import Cobertura
 
 from seismo import formats, model
-from seismo.model import Builder
 
 NAMES = {
     "not-utf-8": "caf\udce9",
@@ -61,7 +61,7 @@ def lines(name, _folder):
     b.process(pid=1, argv=[name], start_ns=START, end_ns=START + 10**9)
     function = b.function(name, name, name, 1)
     b.line(function, 2, 5, own_ns=1000)
-    b.instruction(function, 0, 2, name, 3)
+    b.add("instructions", function=function, line=2, text=name, hits=3)
     b.source(name, name)
     return b.build({"recorder": "lines", name: name})
 

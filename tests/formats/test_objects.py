@@ -7,12 +7,12 @@ import re
 import format_samples as samples
 import gprof2dot
 import pytest
+from object_builder import ObjectBuilder as Builder
 from objects_made import META, drawn, told
 
 from seismo import formats
 from seismo.formats.base import MAX_DEPTH
 from seismo.formats.function_names import escape
-from seismo.model import Builder
 from seismo.model.objects.groups import by_path, by_type
 from seismo.model.objects.leaks import leaks
 

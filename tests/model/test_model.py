@@ -89,8 +89,8 @@ def test_a_builder_interns_functions():
         (lambda b: b.node(-1, 0, 5), "no function 5"),
         (lambda b: b.node(7, 0, 0), "no parent 7"),
         (lambda b: b.node(0, 1, 0), "another thread"),
-        (lambda b: b.object(0), "no type 0"),
-        (lambda b: b.object_span(3), "no function 3"),
+        (lambda b: b.add("objects"), "no type 0"),
+        (lambda b: b.add("object_spans", function=3), "no function 3"),
     ],
 )
 def test_a_builder_refuses_what_does_not_exist(call, message):

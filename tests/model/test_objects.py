@@ -1,10 +1,11 @@
 """Births and deaths of objects: grouped, judged, merged, subtracted, combined, compared."""
 
 import pytest
+from object_builder import ObjectBuilder as Builder
 from objects_made import META, drawn, told
 
 from seismo.errors import RecordingError
-from seismo.model import Builder, LifetimeRow, ObjectCounts, TypeRow, diff_objects, merge, read
+from seismo.model import LifetimeRow, ObjectCounts, TypeRow, diff_objects, merge, read
 from seismo.model.objects.groups import by_line, by_path, by_type, by_type_and_line, totals, types_in
 from seismo.model.objects.leaks import leaks, spans
 

@@ -41,7 +41,8 @@ def covered(seed: int) -> Recording:
         for line in some.sample(range(100), some.randint(0, 90)):
             rows["line"].append(builder.line(function, line))
             rows["arc"].append(builder.arc(function, line, some.randint(0, 5)))
-        builder.branch(function, some.randint(0, 2), fell=some.randint(0, 9), flags=some.randint(0, 3))
+        counts = {"fell": some.randint(0, 9), "flags": some.randint(0, 3)}
+        builder.add("branches", function=function, offset=some.randint(0, 2), **counts)
     builder.source("m.py", "/src/m.py", some.randint(1, 2))
     for name in some.sample(["", "a", "b", f"c{seed}", f"d{seed}"], some.randint(0, 4)):
         picked = [sorted(set(some.choices(of, k=some.randint(0, 60)))) if len(of) > 1 else [] for of in rows.values()]

@@ -3,7 +3,7 @@
 import textwrap
 import zlib
 
-from seismo.model import Builder
+from object_builder import ObjectBuilder as Builder
 
 START = 1_790_000_000 * 10**9
 MS = 10**6

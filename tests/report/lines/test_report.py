@@ -163,6 +163,6 @@ def test_instructions_stand_in_their_order():
     work = b.function("m", "work", "/gone/m.py", 5)
     b.line(work, 6, 3)
     for offset, text in ((4, "RETURN_VALUE"), (0, "LOAD_FAST x"), (2, "UNARY_NOT")):
-        b.instruction(work, offset, 6, text, 3)
+        b.add("instructions", function=work, offset=offset, line=6, text=text, hits=3)
     program = timed_program(b.build({"recorder": "linetimes"}))
     assert [offset for offset, _, _ in program.instructions[work, 6]] == [0, 2, 4]

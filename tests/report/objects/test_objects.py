@@ -5,10 +5,10 @@ import re
 
 import pytest
 from made_objects import SOURCE, server
+from object_builder import ObjectBuilder as Builder
 from on_paper import summed_up, written
 
 from seismo.cli.main import main
-from seismo.model import Builder
 from seismo.report.objects.changes import write_changes
 from seismo.report.objects.facts import Timeline
 from seismo.report.objects.group_descriptions import each, median, one_digit, rough_duration

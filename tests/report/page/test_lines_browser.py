@@ -57,7 +57,7 @@ def program(tmp_path_factory):
     b.line(main, 5, 1, own_ns=2_000_000, inner_ns=60_000_000)
     b.line(work, 10, 1_234, own_ns=50_000_000, wait_ns=20_000_000, lock_ns=20_000_000)
     b.line(small, 10, 2_468, own_ns=10_000_000)
-    b.instruction(work, 6, 10, "LOAD_GLOBAL sum", 1_234)
+    b.add("instructions", function=work, offset=6, line=10, text="LOAD_GLOBAL sum", hits=1_234)
     b.line(b.function("lib.core", "enter", str(library), 1), 2, 9, own_ns=20_000_000)
     b.line(b.function("made", "<module>", "<string>", 1), 3, 4, own_ns=1_000)
     return b.build({"recorder": "linetimes"})

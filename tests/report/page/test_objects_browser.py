@@ -5,9 +5,9 @@ import re
 import pytest
 from browsers import violations
 from made_objects import server
+from object_builder import ObjectBuilder as Builder
 from on_paper import written
 
-from seismo.model import Builder
 from seismo.report.objects import KIND
 from seismo.report.objects.columns import ALIVE, BY_LINE, BY_TYPE, CHURN, COLUMNS, CYCLES
 from seismo.report.objects.text import write_report
