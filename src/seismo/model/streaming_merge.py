@@ -2,8 +2,8 @@
 
 The output equals a saved merge() of all recordings. A merge has two kinds of rows. Some are sums, such as functions,
 lines and types: all rows about the code, whose number is bounded by the program. Others belong to one recording each:
-the call tree, which is nearly all of a recording of calls, and contexts that no other recording has. They need not be
-in memory at the same time.
+the call tree, which is nearly all of a recording of calls. They need not be in memory at the same time. What ran in
+contexts is in memory, but packed.
 
 Each recording is therefore read more than once. The first reading collects its functions, processes, threads and
 losses, which determine all new numbers. It also counts the recording's own rows and adds up the sums. Sums are
@@ -38,8 +38,7 @@ from seismo.model.columns import (
     translated,
     with_rows,
 )
-from seismo.model.lines.merge import OF_FUNCTIONS
-from seismo.model.lines.streaming_merge import Contexts
+from seismo.model.lines.merge import OF_FUNCTIONS, PackedContexts
 from seismo.model.objects.merge import KINDS as OF_OBJECTS
 from seismo.model.recording import Recording, read
 from seismo.model.save import TableWriter, write_file
@@ -55,7 +54,7 @@ if TYPE_CHECKING:
     Opener = Callable[[], Recording]
 
 _OF_CALLS = ("functions", "nodes", "threads", "processes", "losses")
-_OWN = ("nodes", "threads", "processes", "losses", "contexts", "context_hits")  # one recording's rows; never summed
+_OWN = ("nodes", "threads", "processes", "losses", "contexts", "context_hits")  # rows that are never summed
 _KEPT_BYTES = 16 << 20  # limit for recordings kept in memory for later processes
 
 
@@ -130,7 +129,7 @@ class _Plan:
         self._sizes: list[int] = []
         self._traces: list[bool] = []  # for each recording, True if it has a journal
         self._sum = _Sum()
-        self._contexts = Contexts()
+        self._contexts: set[str] = set()  # their names
         self._with_contexts: list[int] = []
         self._kept: dict[int, Recording] = {}  # recordings in memory for later processes, the newest last
 
@@ -149,7 +148,8 @@ class _Plan:
         if not any(len(table["id"]) for kind, table in part._raw.items() if kind not in _OF_CALLS):
             return
         summed = {**part._raw, **{kind: empty(kind) for kind in _OWN}}
-        if self._contexts.add(number, part):
+        if len(part.contexts):
+            self._contexts.update(part.contexts["name"])
             self._with_contexts.append(number)
         self._sum.add(Recording(summed, part._strings, part.meta))
 
@@ -169,7 +169,9 @@ class _Plan:
         writer.meta(json.dumps(combine._merge_meta([part.meta for part in self.parts]), sort_keys=True))
         total = self._total(functions)
         strings = list(texts.index)
-        names = self._contexts.names(total._raw)
+        contexts = PackedContexts(self._contexts, total._raw)
+        for number in self._with_contexts:
+            contexts.add(self._openers[number](), self._functions_of(number))
         for kind in SCHEMA:
             if kind == "nodes":
                 self._write_own(out)
@@ -177,9 +179,10 @@ class _Plan:
                 out.table(kind, made[kind], strings)
             elif kind == "contexts":
                 of_names = Texts()
-                out.table(kind, columns_of(kind, [(name,) for name in names], of_names), list(of_names.index))
+                out.table(kind, columns_of(kind, [(name,) for name in contexts.names], of_names), list(of_names.index))
             elif kind == "context_hits":
-                self._write_contexts(out)
+                for rows in contexts.tables():
+                    out.table(kind, rows, ())
             else:
                 out.table(kind, total._raw[kind], total._strings)
         traces = list(compress(range(len(self._openers)), self._traces))
@@ -198,16 +201,6 @@ class _Plan:
 
     def _functions_of(self, number: int) -> list[int]:
         return [self._order[i] for i in self._numbers[number]]
-
-    def _write_contexts(self, out: TableWriter) -> None:
-        """Write the rows of contexts: count them first, then write the shared ones and those of each recording."""
-        for number in self._with_contexts:
-            self._contexts.count(self._openers[number](), self._functions_of(number))
-        for rows in self._contexts.shared_rows():
-            out.table("context_hits", rows, ())
-        for number in self._with_contexts:
-            for rows in self._contexts.own_rows(self._openers[number](), self._functions_of(number)):
-                out.table("context_hits", rows, ())
 
     def _write_own(self, out: TableWriter) -> None:
         """Write the nodes in the order of the processes."""

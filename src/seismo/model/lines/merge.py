@@ -6,6 +6,9 @@ alone, so any engine may merge any number of recordings in any order.
 
 from __future__ import annotations
 
+import array
+import zlib
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from seismo.model.columns import (
@@ -32,7 +35,7 @@ if TYPE_CHECKING:
 
     from seismo.model.recording import Recording
 
-LINES, ARCS = 0, 1  # kinds of context_hits
+_KINDS = ("lines", "arcs")  # the kinds of context_hits by their numbers
 
 # The columns that identify a row. A merge sums the other columns, except that it ORs flags.
 PLACES = {
@@ -74,7 +77,7 @@ def moved_blocks(recording: Recording, maps: Sequence[Sequence[int]]) -> Iterato
     """
     runs_of: dict[tuple[int, int], list[tuple[int, int, int, int]]] = {}
     for context, kind, base, bits in rows_of(recording, "context_hits"):
-        if kind > ARCS:
+        if kind >= len(_KINDS):
             continue  # a damaged file
         runs = runs_of.get((kind, base))
         if runs is None:
@@ -129,19 +132,58 @@ def block(place: tuple[int, int], bits: int) -> tuple[int, int, int]:
     return kind, word << 6, bits - (1 << 64) if bits >> 63 else bits
 
 
+class PackedContexts:
+    """What ran in the contexts of many recordings, in row numbers of the result: a few bytes for 64 rows."""
+
+    def __init__(self, names: Iterable[str], tables: Tables) -> None:
+        """Begin with the names of all contexts and with the tables of the result, which have all lines and arcs."""
+        self.names = sorted(names)
+        places = (zip(*(tables[kind][name].tolist() for name in PLACES[kind]), strict=True) for kind in _KINDS)
+        self._rows = [{key: row for row, key in enumerate(keys)} for keys in places]
+        self._packed = dict.fromkeys(self.names, zlib.compress(b""))
+
+    def add(self, part: Recording, functions: Sequence[int]) -> None:
+        """Add a recording. functions: the new id of each of its functions."""
+        maps = []
+        for table, rows in zip(_KINDS, self._rows, strict=True):
+            of, *rest = (part._raw[table][name].tolist() for name in PLACES[table])
+            maps.append([rows[key] for key in zip(map(functions.__getitem__, of), *rest, strict=True)])
+        names = [name for (name,) in rows_of(part, "contexts")]
+        found = {name: dict(self._blocks(name)) for name in names}
+        for context, bits, place in moved_blocks(part, maps):
+            blocks = found[names[context]]
+            blocks[place] = blocks.get(place, 0) | bits
+        for name, blocks in found.items():
+            numbers = chain.from_iterable((*place, bits) for place, bits in sorted(blocks.items()))
+            self._packed[name] = zlib.compress(array.array("Q", numbers).tobytes(), 1)
+
+    def _blocks(self, name: str) -> Iterator[tuple[tuple[int, int], int]]:
+        """Yield the bit set of each (kind, group of 64 rows), sorted."""
+        numbers = array.array("Q", zlib.decompress(self._packed[name]))
+        return zip(zip(numbers[::3], numbers[1::3], strict=True), numbers[2::3], strict=True)
+
+    def tables(self) -> Iterator[Columns]:
+        """Yield the rows of context_hits, those of one context after the other."""
+        first = 0
+        for number, name in enumerate(self.names):
+            rows = [(number, *block(place, bits)) for place, bits in self._blocks(name)]
+            yield {**columns_of("context_hits", rows), "id": ints(range(first, first + len(rows)))}
+            first += len(rows)
+
+
 def within(recording: Recording, contexts: set[int]) -> Tables:
     """Return the tables with only the given contexts, and the lines and arcs that ran in one of them.
 
     Hits then only record that a line ran. Branches are left out, because their contexts are not recorded.
     """
-    same = [range(len(recording._raw[name]["id"])) for name in ("lines", "arcs")]
+    same = [range(len(recording._raw[name]["id"])) for name in _KINDS]
     ran: dict[tuple[int, int], int] = {}
     for context, bits, place in moved_blocks(recording, same):
         if context in contexts:
             ran[place] = ran.get(place, 0) | bits
     tables: Tables = {"branches": empty("branches")}
     new_rows: list[Sequence[int]] = []
-    for kind, name in enumerate(("lines", "arcs")):
+    for kind, name in enumerate(_KINDS):
         kept = [row for row in same[kind] if ran.get((kind, row >> 6), 0) >> (row & 63) & 1]
         new_rows.append(new_numbers(kept, len(same[kind])))
         tables[name] = taken(recording._raw[name], kept)
