@@ -118,10 +118,6 @@ def is_report(document: object) -> bool:
     return isinstance(meta, dict) and "branch_coverage" in meta
 
 
-def _read(data: bytes) -> Recording:
-    return read_document(json.loads(data))
-
-
 def read_document(document: object) -> Recording:
     """Return the recording of a parsed report. Raise ValueError if it is none, or of another version."""
     if not is_report(document) or not isinstance(document, dict):
@@ -157,7 +153,7 @@ FORMAT = Format(
     description="the JSON report of coverage.py (format 3), for scripts and services",
     suffixes=(".coverage.json",),
     writer=_write,
-    reader=_read,
+    reader=lambda data: read_document(json.loads(data)),
     lost="hit counts, conditions, losses",
     kept="executed lines, taken branches, contexts",
     of=(COVERAGE,),

@@ -27,9 +27,6 @@ VERSION = 1
 
 KINDS = {PYTHON: "python", C: "c", SYNTHETIC: "synthetic"}
 
-# The writers of further lists, by kind of recording.
-_MORE = {OBJECTS: write_objects}
-
 _COUNTS = ("calls", "resumes", "exceptions")
 _TIMES = ("own_ns", "own_error_ns", "total_ns", "total_error_ns", "awaits", "await_ns")
 _WAITS = ("wait_ns", "ready_ns", "lock_ns", "total_wait_ns")
@@ -43,8 +40,8 @@ def _write(recording: Recording, out: TextIO) -> None:
     write_table(out, "threads", recording.threads, special={"main": truth})
     write_table(out, "functions", recording.functions, _FUNCTIONS, {"kind": _kind, "lower_bound": truth})
     write_table(out, "tree", recording.tree, _TREE)
-    if recording.kind in _MORE:
-        _MORE[recording.kind](out, recording)
+    if recording.kind == OBJECTS:
+        write_objects(out, recording)
     write_table(out, "losses", recording.losses, last=True)
     out.write("}\n")
 

@@ -11,7 +11,7 @@ pprof.py, with the same limit of levels.
 from __future__ import annotations
 
 from importlib import metadata
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any
 
 from seismo.errors import FormatError, install_command
 from seismo.formats.base import MAX_DEPTH, Format
@@ -42,16 +42,11 @@ def _messages() -> Any:
     return profiles_pb2
 
 
-def _write(recording: Recording, out: BinaryIO) -> None:
-    data = _messages().ProfilesData()
-    _Writer(recording, data).write()
-    out.write(data.SerializeToString())
-
-
 class _Writer:
     """A message under construction. Entry 0 of each table is that of a missing one."""
 
-    def __init__(self, recording: Recording, data: Any) -> None:
+    def __init__(self, recording: Recording) -> None:
+        data = _messages().ProfilesData()
         self._recording, self._data, self._tables = recording, data, data.dictionary
         self._strings, self._labels = Texts(), recording.thread_labels
         self._attributes: dict[tuple[str, Any], int] = {}
@@ -62,8 +57,8 @@ class _Writer:
         self._types = sorted((type_ for type_ in TYPES if any(columns[type_])), key=lambda type_: type_ != _TIME)
         self._places = [list(TYPES).index(type_) for type_ in self._types]
 
-    def write(self) -> None:
-        """Fill the message."""
+    def written(self) -> bytes:
+        """Fill the message, and return it encoded."""
         tables, strings = self._tables, self._strings
         for null in ("mapping", "location", "function", "link", "attribute", "stack"):
             getattr(tables, f"{null}_table").add()
@@ -80,6 +75,8 @@ class _Writer:
         for thread in forest.busy_threads():
             self._write_thread(forest, thread)
         tables.string_table.extend(strings.index)
+        encoded: bytes = self._data.SerializeToString()
+        return encoded
 
     def _write_thread(self, forest: CallTrees, thread: int) -> None:
         recording = self._recording
@@ -145,6 +142,6 @@ FORMAT = Format(
     binary=True,
     counts=True,
     labels=True,
-    writer=_write,
+    writer=lambda recording, out: out.write(_Writer(recording).written()),
     lost=f"errors, kinds of functions, losses, the order of frames beyond {MAX_DEPTH} levels",
 )

@@ -21,10 +21,11 @@ from seismo.formats.base import MAX_DEPTH, UNITS, Format, number, unzip, whole
 from seismo.formats.call_path_builder import ROOT, Paths
 from seismo.formats.call_trees import DEEPER, CallTrees, bounded_paths, frames, pids, program
 from seismo.formats.function_names import SYNTHETIC, Frame, clipped, escape, name, parse, unescape
-from seismo.formats.protobuf import bytes_field, fields, number_field, numbers, packed_field, signed, varint
+from seismo.formats.protobuf import bytes_field, fields, number_field, numbers, packed_field, varint
 from seismo.model import Builder, Recording
 from seismo.model.columns import Texts
 from seismo.model.enums import LOWER_BOUND
+from seismo.pure.numbers import signed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -71,7 +72,8 @@ def _write_profile(recording: Recording, out: BinaryIO) -> None:
         place = number_field(1, id_) + number_field(2, max(frame.line, 0))
         out.write(bytes_field(_LOCATION, number_field(1, id_) + number_field(2, 1) + bytes_field(_LINE, place)))
         out.write(_function(id_, frame, strings))
-    comments = [strings.add(text) for text in _comments(recording)]
+    lost = (escape(f"lost: {loss.kind} {loss.count} {loss.detail}") for loss in recording.losses)
+    comments = list(map(strings.add, ("written by seismo", *lost)))
     out.writelines(bytes_field(_STRING, text.encode()) for text in strings.index)
     begin, end = span(recording)
     out.write(number_field(_TIME_NANOS, begin) + number_field(_DURATION_NANOS, end - begin))
@@ -122,11 +124,6 @@ def _function(id_: int, frame: Frame, strings: Texts) -> bytes:
         + number_field(4, strings.add(escape(frame.file)))
         + number_field(5, max(frame.line, 0)),
     )
-
-
-def _comments(recording: Recording) -> list[str]:
-    lost = (escape(f"lost: {loss.kind} {loss.count} {loss.detail}") for loss in recording.losses)
-    return ["written by seismo", *lost]
 
 
 def span(recording: Recording) -> tuple[int, int]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from seismo.pure.numbers import uvarint_bytes
+from seismo.pure.numbers import uvarint, uvarint_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -39,39 +39,19 @@ def packed_field(number: int, values: Iterable[int]) -> bytes:
     return bytes_field(number, b"".join(map(varint, values)))
 
 
-def read_varint(data: bytes | memoryview, at: int) -> tuple[int, int]:
-    """Return the varint at a position, below 2**64, and the next position. Raise ValueError if it is invalid."""
-    value = shift = 0
-    while shift < 70:
-        if at >= len(data):
-            raise ValueError("a number is cut short")
-        byte = data[at]
-        at += 1
-        value |= (byte & 127) << shift
-        if byte < 128:
-            return value & _MASK, at
-        shift += 7
-    raise ValueError("a number has more than 64 bits")
-
-
-def signed(value: int) -> int:
-    """Return the value of an int64 field from its varint."""
-    return value - (1 << 64) if value >> 63 else value
-
-
 def fields(data: memoryview) -> Iterator[tuple[int, int | memoryview]]:
     """Yield the fields of a message as (number, value). Fields of a fixed size are skipped, as pprof has none."""
     at, end = 0, len(data)
     while at < end:
-        tag, at = read_varint(data, at)
+        tag, at = uvarint(data, at, end)
         number, kind = tag >> 3, tag & 7
         if not number:
             raise ValueError("a field has no number")
         if kind == VARINT:
-            value, at = read_varint(data, at)
+            value, at = uvarint(data, at, end)
             yield number, value
         elif kind == BYTES:
-            length, at = read_varint(data, at)
+            length, at = uvarint(data, at, end)
             if length > end - at:
                 raise ValueError("a field goes past the end")
             yield number, data[at : at + length]
@@ -91,6 +71,6 @@ def numbers(value: int | memoryview) -> list[int]:
     found = []
     at = 0
     while at < len(value):
-        one, at = read_varint(value, at)
+        one, at = uvarint(value, at, len(value))
         found.append(one)
     return found

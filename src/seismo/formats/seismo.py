@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-from typing import BinaryIO
-
 from seismo.formats.base import Format
-from seismo.model import Recording, read
-
-
-def _write(recording: Recording, out: BinaryIO) -> None:
-    out.write(recording.to_bytes())
-
+from seismo.model import read
 
 FORMAT = Format(
     name="seismo",
     description="seismo's own file",
     suffixes=(".seismo",),
     binary=True,
-    writer=_write,
+    writer=lambda recording, out: out.write(recording.to_bytes()),
     reader=read,
     lost="nothing",
     kept="everything",

@@ -187,16 +187,12 @@ class _Reader:
                 raise ValueError(f"event {place} neither opens a frame nor closes the innermost one")
 
 
-def _read(data: bytes) -> Recording:
-    return read_document(json.loads(data))
-
-
 FORMAT = Format(
     name="speedscope",
     description="speedscope.app, one profile a thread, own times in ns",
     suffixes=(".speedscope.json", ".speedscope"),
     writer=_write,
-    reader=_read,
+    reader=lambda data: read_document(json.loads(data)),
     lost="calls, resumes, exceptions, awaits, errors, lower bounds, losses, ids of processes and threads",
     kept="threads, functions, paths and own times",
     of=(CALLS, OBJECTS),

@@ -12,14 +12,16 @@ LARGEST = 2**63 - 1  # an int64
 _MOST = 2**64 - 1
 
 
-class MalformedError(Exception):
+class MalformedError(ValueError):
     """Bytes of a file that make no sense."""
 
 
 def uvarint(data: Any, at: int, end: int, most: int = _MOST) -> tuple[int, int]:
     """Return the number at an offset, and the offset after it. Raise MalformedError if it is cut or larger."""
     value = shift = 0
-    while at < end and shift < 70:
+    while shift < 70:
+        if at >= end:
+            raise MalformedError("a number is cut short")
         byte = data[at]
         value |= (byte & 0x7F) << shift
         at, shift = at + 1, shift + 7
@@ -27,7 +29,7 @@ def uvarint(data: Any, at: int, end: int, most: int = _MOST) -> tuple[int, int]:
             if value > most:
                 break
             return value, at
-    raise MalformedError
+    raise MalformedError(f"a number has more than {most.bit_length()} bits")
 
 
 def uvarints(data: Any, at: int, end: int, count: int) -> tuple[list[int], int]:

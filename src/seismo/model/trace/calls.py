@@ -12,7 +12,7 @@ from seismo.model.enums import CallFlags  # noqa: TC001  enums_of() looks it up
 from seismo.model.recording import FOREVER
 from seismo.model.table import Table, readable
 from seismo.model.trace.process_clocks import starts
-from seismo.pure.numbers import MalformedError, uvarint
+from seismo.pure.numbers import uvarint
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -399,7 +399,7 @@ def _instant(raw: tuple[Any, ...]) -> InstantRow | None:
             return None
         rest = data[at + length :]
         value = json.loads(rest) if rest else None
-    except (MalformedError, ValueError, RecursionError):
+    except (ValueError, RecursionError):
         return None
     text = data[at : at + length].decode("utf-8", "backslashreplace")
     return InstantRow(time, bound, thread, stream, name, span, text, value, row)
