@@ -131,9 +131,9 @@ class _Reader:
 
     def __init__(self) -> None:
         self.places: dict[tuple[str, str], int] = {}
-        self.lines: list[int] = []
+        self.lines: dict[int, int] = {}  # of functions: the first that is not 0
         self.parts: list[_Part] = []
-        self._texts: dict[tuple[bool, str], str] = {}  # by (True for a function's text, id)
+        self._texts: dict[tuple[bool, str | None], str] = {}  # by (True for a function's text, id)
         self._current = {"fl": "", "fn": "", "cfl": "", "cfn": ""}
         self._positions = ["line"]
         self._last = [0]
@@ -154,9 +154,8 @@ class _Reader:
             self._position(*position.groups())
         elif text.startswith("calls="):
             fields = text[6:].split()
-            target = fields[-1] if len(fields) > 1 and fields[-1].isdecimal() and len(fields[-1]) < 19 else "0"
-            calls = self._amount(fields[:1])
-            self._call = (0 if self._no_calls else calls, int(target))
+            calls, target = _amount(fields[0] if fields else ""), _whole(fields[-1]) if len(fields) > 1 else 0
+            self._call = (0 if self._no_calls else calls, target)
             self._no_calls = False
         elif text.startswith(("jump=", "jcnd=")):
             self._call = None
@@ -175,7 +174,7 @@ class _Reader:
             self._positions = value.split() or ["line"]
             self._last = [0] * len(self._positions)
         elif key in self._header:
-            self._header[key] = int(value) if value.strip().isdecimal() and len(value) < 19 else 0
+            self._header[key] = _whole(value)
             self._fresh = True
         elif key == "part":
             self._fresh = True
@@ -183,35 +182,30 @@ class _Reader:
             self._title = unescape(value[8:])
 
     def _position(self, key: str, id_: str | None, text: str) -> None:
-        is_function = key.endswith("fn")
-        if id_ is not None:
-            if text:
-                self._texts[is_function, id_] = text
-            else:
-                text = self._texts.get((is_function, id_), "")
+        name = (key.endswith("fn"), id_)
+        if id_ is not None and text:
+            self._texts[name] = text
+        text = text or self._texts.get(name, "")
         if key in ("fl", "fn", "cfn"):
             self._current[key] = text
-            if key == "fl":
-                self._current["cfl"] = text  # the default file of callees is the caller's
-        elif key in ("cfl", "cfi"):
+        if key in ("fl", "cfl", "cfi"):  # the default file of callees is the caller's
             self._current["cfl"] = text
         # fi and fe mark code from other files, whose cost is still the function's.
 
     def _function(self, file: str, text: str, line: int) -> int:
         key = self.places.setdefault((file, text), len(self.places))
-        if key == len(self.lines):
-            self.lines.append(0)
-        self.lines[key] = self.lines[key] or line
+        self.lines[key] = self.lines.get(key) or line
         return key
 
     def _cost(self, fields: list[str]) -> None:
         columns = len(self._positions)
         if len(fields) < columns or not self.events:
             raise ValueError(f"a line of costs before the line of events: {' '.join(fields)[:40]!r}")
-        for place in range(columns):
-            self._last[place] = self._moved(fields[place], self._last[place])
+        self._last = list(map(_moved, fields, self._last))
         line = self._last[self._positions.index("line")] if "line" in self._positions else 0
-        own, calls = self._events_of(fields[columns:])
+        values = dict(zip(self.events, fields[columns:], strict=False))
+        time = _TIME if _TIME in self.events else self.events[0]
+        own, calls = (_amount(values.get(event, "0")) for event in (time, _CALLS))
         part = self._part()
         caller = self._function(self._current["fl"], self._current["fn"], line)
         cost = part.graph.functions.setdefault(caller, Cost())
@@ -228,11 +222,6 @@ class _Reader:
         self._call = None
         self._current["cfl"] = self._current["fl"]
 
-    def _events_of(self, fields: list[str]) -> tuple[int, int]:
-        values = dict(zip(self.events, fields, strict=False))
-        time = _TIME if _TIME in self.events else self.events[0]
-        return self._amount([values.get(time, "0")]), self._amount([values.get(_CALLS, "0")])
-
     def _part(self) -> _Part:
         if self._fresh:
             title = self._title or f"thread {self._header['thread']}"
@@ -240,23 +229,28 @@ class _Reader:
             self._fresh = False
         return self.parts[-1]
 
-    @staticmethod
-    def _amount(fields: list[str]) -> int:
-        if not fields or not fields[0].isdecimal() or len(fields[0]) > 19 or int(fields[0]) > MAX_VALUE:
-            raise ValueError(f"no number from 0 to 2**60: {' '.join(fields)[:40]!r}")
-        return int(fields[0])
 
-    @staticmethod
-    def _moved(text: str, last: int) -> int:
-        if text == "*":
-            return last
-        if len(text) > 20:
-            raise ValueError(f"no position: {text[:40]!r}")
-        moved = int(text, 16) if text.startswith("0x") else int(text, 10)
-        moved += last if text[0] in "+-" else 0
-        if abs(moved) > MAX_VALUE:
-            raise ValueError(f"no position up to 2**60: {text[:40]!r}")
-        return moved
+def _whole(text: str) -> int:
+    """Return the number, or 0 for other texts."""
+    return int(text) if text.strip().isdecimal() and len(text) < 19 else 0
+
+
+def _amount(text: str) -> int:
+    if not text.isdecimal() or len(text) > 19 or int(text) > MAX_VALUE:
+        raise ValueError(f"no number from 0 to 2**60: {text[:40]!r}")
+    return int(text)
+
+
+def _moved(text: str, last: int) -> int:
+    if text == "*":
+        return last
+    if len(text) > 20:
+        raise ValueError(f"no position: {text[:40]!r}")
+    moved = int(text, 16) if text.startswith("0x") else int(text, 10)
+    moved += last if text[0] in "+-" else 0
+    if abs(moved) > MAX_VALUE:
+        raise ValueError(f"no position up to 2**60: {text[:40]!r}")
+    return moved
 
 
 def _read(data: bytes) -> Recording:
@@ -269,7 +263,7 @@ def _read(data: bytes) -> Recording:
     if not reader.events:
         raise ValueError("it has no line of events")
     found = []
-    for (file, text), line_number in zip(reader.places, reader.lines, strict=True):
+    for (file, text), line_number in zip(reader.places, reader.lines.values(), strict=True):
         known = file not in ("~", "???")
         found.append(parse(text, unescape(file) if known else "", max(line_number, 0) if known else 0))
     builder = Builder()
