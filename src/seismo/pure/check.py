@@ -48,7 +48,8 @@ def made_sound(found: RawRecording) -> dict[str, int]:
     for name, column, target, optional in _REFERENCES:
         _check_references(found, name, column, target, optional)
     for name, column in (("losses", "count"), ("object_spans", "calls"), ("object_survivors", "count")):
-        _drop_withdrawn(tables[name], column)
+        # Rows that the writer withdrew have a 0 there.
+        tables[name].keep([row for row, value in enumerate(tables[name][column]) if value])
     _check_contexts(found)
     _check_parents(found)
     _check_objects(found)
@@ -103,22 +104,26 @@ def _shortened(text: bytes) -> bytes:
     return text[:kept].replace(b"\0", b" ") + mark.encode()
 
 
+def _resolve(found: RawRecording, name: str, column: str, to: str, optional: bool = False) -> list[int]:
+    """Convert a column from ids of the file to rows, or -1. Return the rows whose target is missing.
+
+    optional: a negative value is no reference
+    """
+    values, row_of, missing = found.tables[name][column], found.tables[to].row_of, []
+    for row, value in enumerate(values):
+        values[row] = row_of.get(value, -1)
+        if values[row] < 0 and not (optional and value < 0):
+            missing.append(row)
+    return missing
+
+
 def _check_references(found: RawRecording, name: str, column: str, to: str, optional: bool) -> None:
-    """Convert the references of a column from ids of the file to rows."""
-    values, target = found.tables[name][column], found.tables[to]
-    missing, other = 0, -1
-    for i, value in enumerate(values):
-        row = target.row_of.get(value)
-        if row is not None:
-            values[i] = row
-        elif optional and value < 0:
-            values[i] = -1
-        else:
-            other = _stand_in(found, to) if other < 0 else other
-            values[i] = other
-            missing += 1
-    if missing:
-        text = f"{name}: {missing} rows name one of {to} that is missing; a nameless one stands in"
+    """Convert a column as `_resolve` does, with a stand-in for what is missing."""
+    if missing := _resolve(found, name, column, to, optional):
+        other = _stand_in(found, to)
+        for row in missing:
+            found.tables[name][column][row] = other
+        text = f"{name}: {len(missing)} rows name one of {to} that is missing; a nameless one stands in"
         found.problem(found.size, text)
 
 
@@ -133,13 +138,6 @@ def _stand_in(found: RawRecording, name: str) -> int:
     if name == "functions":
         table["kind"][row] = 2  # synthetic
     return row
-
-
-def _drop_withdrawn(table: RawTable, column: str) -> None:
-    """Drop the rows that the writer withdrew, by a 0 in this column."""
-    used = [row for row, value in enumerate(table[column]) if value]
-    if len(used) < table.rows:
-        table.keep(used)
 
 
 def _check_contexts(found: RawRecording) -> None:
@@ -182,14 +180,9 @@ def _held(table: RawTable, column: str) -> list[int]:
 
 
 def _check_objects(found: RawRecording) -> None:
-    objects, lifetimes = found.tables["objects"], found.tables["lifetimes"]
-    node_of, lost = found.tables["nodes"].row_of, 0
-    nodes = objects["node"]
-    for row, node in enumerate(nodes):
-        nodes[row] = node_of.get(node, -1)
-        lost += node >= 0 and nodes[row] < 0
-    if lost:
-        found.problem(found.size, f"objects: the call paths of {lost} rows are missing")
+    if lost := _resolve(found, "objects", "node", "nodes", optional=True):
+        found.problem(found.size, f"objects: the call paths of {len(lost)} rows are missing")
+    lifetimes = found.tables["lifetimes"]
     units = zip(lifetimes["unit"], lifetimes["bucket"], strict=True)
     kept = [row for row, (unit, bucket) in enumerate(units) if unit <= 1 and bucket <= _LAST_BUCKET]
     _drop(found, "lifetimes", kept, "nothing lives that long")
@@ -208,10 +201,8 @@ def _drop(found: RawRecording, name: str, kept: list[int], why: str) -> None:
 
 def _drop_orphans(found: RawRecording, name: str, column: str, to: str) -> None:
     """Convert a column, and drop the rows that refer to a missing row."""
-    row_of, values = found.tables[to].row_of, found.tables[name][column]
-    for row, value in enumerate(values):
-        values[row] = row_of.get(value, -1)
-    kept = [row for row, value in enumerate(values) if value >= 0]
+    _resolve(found, name, column, to)
+    kept = [row for row, value in enumerate(found.tables[name][column]) if value >= 0]
     _drop(found, name, kept, "they name rows that are missing")
 
 

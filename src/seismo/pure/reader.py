@@ -27,6 +27,7 @@ _MOST_IDS = 2**31 - 1
 _RUNS, _DELTA, _F64 = 4, 1, 2  # encodings of columns
 _BEHIND = 1  # flag of the header
 _JOURNAL = {b"JRNL": "journal", b"LEVL": "levels", b"LONG": "longest", b"HEAD": "heads"}
+_DEFERRED = (b"JRNL", b"LEVL")  # chunks whose checksums are verified when they are used
 _KNOWN = re.compile(rb"(?=META|STRS|TABL|END |JRNL|LEVL|LONG|HEAD)")
 
 
@@ -134,31 +135,31 @@ def read(data: Any) -> dict[str, Any]:
 # ---- chunks ----
 
 
-def _length(data: memoryview, offset: int) -> int:
-    return int.from_bytes(data[offset : offset + 4], "little")
+def _frame(data: memoryview, offset: int) -> tuple[bytes, int] | None:
+    """Return the kind and the end of the chunk that seems to be at the offset, or None if it does not fit the file."""
+    begin = offset + CHUNK_HEADER
+    if begin > len(data):
+        return None
+    length, kind = struct.unpack_from("<I4s", data, offset)
+    return (kind, begin + length) if begin + length <= len(data) else None
 
 
 def _is_chunk(data: memoryview, offset: int) -> bool:
     """Return True if a whole chunk with a valid checksum is at the offset."""
-    rest = len(data) - offset - CHUNK_HEADER
-    if rest < 0 or _length(data, offset) > rest:
+    frame = _frame(data, offset)
+    if frame is None:
         return False
-    payload = data[offset + CHUNK_HEADER : offset + CHUNK_HEADER + _length(data, offset)]
-    return zlib.crc32(payload, zlib.crc32(data[offset + 4 : offset + 8])) == _length(data, offset + 8)
+    payload = data[offset + CHUNK_HEADER : frame[1]]
+    return zlib.crc32(payload, zlib.crc32(frame[0])) == int.from_bytes(data[offset + 8 : offset + 12], "little")
 
 
 def _is_piece(data: memoryview, offset: int) -> bool:
-    """Return True if a piece or a sheet seems to be there. Its checksum is verified when it is used."""
-    rest = len(data) - offset - CHUNK_HEADER
-    if rest < 0 or bytes(data[offset + 4 : offset + 8]) not in (b"JRNL", b"LEVL"):
+    """Return True if a piece or a sheet seems to be there."""
+    frame = _frame(data, offset)
+    if frame is None or frame[0] not in _DEFERRED:
         return False
-    length = _length(data, offset)
-    following = offset + CHUNK_HEADER + length
-    return length == rest or (
-        rest - length >= CHUNK_HEADER
-        and _KNOWN.match(data, following + 4) is not None
-        and _length(data, following) <= rest - length - CHUNK_HEADER
-    )
+    end = frame[1]
+    return end == len(data) or (_KNOWN.match(data, end + 4) is not None and _frame(data, end) is not None)
 
 
 def _search(data: memoryview, offset: int) -> int:
@@ -166,12 +167,12 @@ def _search(data: memoryview, offset: int) -> int:
     wasted = 0
     for match in _KNOWN.finditer(data, offset + 4):
         at = match.start() - 4
-        rest = len(data) - at - CHUNK_HEADER
-        if rest < 0 or _length(data, at) > rest:
+        frame = _frame(data, at)
+        if frame is None:
             continue
         if _is_chunk(data, at):
             return at
-        wasted += _length(data, at)
+        wasted += frame[1] - at - CHUNK_HEADER
         if wasted // 4 > len(data):
             break
     return len(data)
@@ -186,7 +187,8 @@ def _read_chunks(found: RawRecording) -> None:
         found.finished = True
         return
     while offset < found.size:
-        if not _is_piece(data, offset) and not _is_chunk(data, offset):
+        frame = _frame(data, offset)
+        if frame is None or not (_is_piece(data, offset) or _is_chunk(data, offset)):
             following = _search(data, offset + 1)
             found.finished = False
             if following < found.size:
@@ -196,8 +198,8 @@ def _read_chunks(found: RawRecording) -> None:
                 found.problem(offset, f"cut off or damaged here: the last {left} bytes are left out")
             offset = following
             continue
-        end = offset + CHUNK_HEADER + _length(data, offset)
-        _read_chunk(found, bytes(data[offset + 4 : offset + 8]), offset, end)
+        kind, end = frame
+        _read_chunk(found, kind, offset, end)
         offset = end
 
 
@@ -217,17 +219,15 @@ def _listed(data: memoryview) -> list[tuple[bytes, int, int]]:
     except MalformedError:
         return []
     chunks = list(zip(kinds, begins[1:], [*begins[2:], last], strict=True))
-    is_deferred = (b"JRNL", b"LEVL")
     fits = all(
-        stop - begin >= CHUNK_HEADER and (kind in is_deferred or _is_just(data, kind, begin, stop))
+        stop - begin >= CHUNK_HEADER and (kind in _DEFERRED or _is_just(data, kind, begin, stop))
         for kind, begin, stop in chunks
     )
     return chunks if at == end and chunks and begins[1] == FILE_HEADER and fits else []
 
 
 def _is_just(data: memoryview, kind: bytes, offset: int, end: int) -> bool:
-    is_there = data[offset + 4 : offset + 8] == kind and offset + CHUNK_HEADER + _length(data, offset) == end
-    return is_there and _is_chunk(data, offset)
+    return _frame(data, offset) == (kind, end) and _is_chunk(data, offset)
 
 
 def _read_chunk(found: RawRecording, kind: bytes, offset: int, end: int) -> None:

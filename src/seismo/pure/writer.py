@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 _ROWS = 16384  # of a chunk
-_JOURNAL = ("JRNL", "LEVL", "LONG")
 _NUMBERS = {name: number for number, name in enumerate(TABLES)}
 
 
@@ -46,8 +45,6 @@ class Writer:
 
     def table(self, name: str, columns: Mapping[str, Any], /) -> None:
         """Add rows, given as all columns of the table."""
-        if name not in TABLES:
-            raise ValueError(f"no table '{name}'")
         lists = [memoryview(columns[column]).tolist() for column in TABLES[name]]
         kinds = list(TABLES[name].values())
         for first in range(0, len(lists[0]), _ROWS):
@@ -66,8 +63,6 @@ class Writer:
 
     def of_journal(self, kind: str, payload: bytes | memoryview, /) -> None:
         """Add a chunk of a journal, from another recording."""
-        if kind not in _JOURNAL:
-            raise ValueError(f"'{kind}' is no kind of a journal's chunks")
         self._chunk(kind.encode(), payload)
 
     def finish(self) -> bytes | None:
