@@ -73,18 +73,16 @@ class _Sum:
                     if table not in SHARED:
                         self._write(part, table, content)
                 if len(self._dataset.problems) == problems:
-                    self._copy_shared()
+                    for table in SHARED:
+                        for file in self._dataset.files(table):
+                            copy = functools.partial(self._dataset.folder.copy, file)
+                            self._target.place(table, os.path.basename(file), copy)
                     self._target.place_folder(part, content)
                     return
             except OSError as error:
                 raise unwritable(error, self._target.path) from None
             finally:
                 self._target.discard(part)
-
-    def _copy_shared(self) -> None:
-        for table in SHARED:
-            for file in self._dataset.files(table):
-                self._target.place(table, os.path.basename(file), functools.partial(self._dataset.folder.copy, file))
 
     def _write(self, folder: str, table: str, content: str) -> None:
         progress.begin(f"adding up {table}")

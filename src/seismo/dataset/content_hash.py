@@ -11,7 +11,7 @@ import sys
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from seismo.model.columns import KEY
+from seismo.model.columns import keys_of_functions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -38,10 +38,7 @@ def numbers(digests: Iterable[bytes]) -> array.array[int]:
 
 def of_functions(recording: Recording) -> list[bytes]:
     """Return the hash of each function: of its kind, module, qualname, file and line as a JSON list in ASCII."""
-    raw, text = recording._raw["functions"], recording._strings
-    named = ("module", "qualname", "file")
-    columns = [[text[i] for i in raw[name]] if name in named else raw[name].tolist() for name in KEY]
-    return [digest(json.dumps(row).encode()) for row in zip(*columns, strict=True)]
+    return [digest(json.dumps(key).encode()) for key in keys_of_functions(recording)]
 
 
 class Tree(NamedTuple):
@@ -62,7 +59,7 @@ def of_paths(recording: Recording, functions: Sequence[bytes]) -> Tree:
     for parent, function in zip(parents, of, strict=True):
         above = found[parent] if parent >= 0 else NOTHING
         depths.append(depths[parent] + 1 if parent >= 0 else 0)
-        found.append(blake2b(above + function, digest_size=8).digest())
+        found.append(digest(above + function))
     return Tree(found, parents, of, depths)
 
 

@@ -101,15 +101,12 @@ class Dataset:
 
     def _find(self, recording: str, files: list[str]) -> None:
         """Add the files of a recording if all are whole."""
-        found: list[tuple[str, str]] = []
-        for file in files:
-            table, suffix = os.path.splitext(os.path.basename(file))
-            if table in TABLES and suffix == SUFFIX:
-                found.append((table, file))
-        if "recordings" not in {table for table, _ in found}:
+        file_of = {os.path.basename(file): file for file in files}
+        found = {table: file_of[table + SUFFIX] for table in TABLES if table + SUFFIX in file_of}
+        if "recordings" not in found:
             self._leave_out(recording, f"it has no {COMMIT}: it is being written, or its writer failed")
-        elif all(self._is_whole(file, recording) for _, file in found):
-            for table, file in found:
+        elif all(self._is_whole(file, recording) for file in found.values()):
+            for table, file in found.items():
                 self._files[table].append(file)
 
     def _is_whole(self, file: str, recording: str = "") -> bool:

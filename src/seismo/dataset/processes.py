@@ -6,7 +6,7 @@ from bisect import bisect_left
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from seismo.model.columns import Tables, ints, named_rows
+from seismo.model.columns import Tables, ints, named_rows, with_rows
 from seismo.model.recording import Recording
 
 if TYPE_CHECKING:
@@ -19,25 +19,21 @@ def by_process(recording: Recording) -> Iterator[tuple[dict[str, Any], Recording
     if len(rows) <= 1:
         yield rows[0] if rows else {}, recording
         return
-    threads = recording._raw["threads"]["process"].tolist()
-    nodes = recording._raw["nodes"]["thread"]
-    if _rises(threads) and _rises(nodes):  # as in every merge
-        for row in rows:
-            first, last = bisect_left(threads, row["id"]), bisect_left(threads, row["id"] + 1)
-            yield (
-                row,
-                _slice(recording, row["id"], (first, last), (bisect_left(nodes, first), bisect_left(nodes, last))),
-            )
-        return
+    tables = _sorted_rows(recording._raw, "threads", "process")
+    tables = _sorted_rows(tables, "nodes", "thread")
+    whole = Recording(tables, recording._strings, recording.meta)
+    threads, nodes = tables["threads"]["process"], tables["nodes"]["thread"]
     for row in rows:
-        of = [thread for thread, process in enumerate(threads) if process == row["id"]]
-        part = recording.restricted(of)
-        count = len(part._raw["threads"]["id"])
-        yield row, _slice(part, row["id"], (0, count), (0, len(part._raw["nodes"]["id"])))
+        first, last = bisect_left(threads, row["id"]), bisect_left(threads, row["id"] + 1)
+        yield row, _slice(whole, row["id"], (first, last), (bisect_left(nodes, first), bisect_left(nodes, last)))
 
 
-def _rises(column: Any) -> bool:
-    return all(a <= b for a, b in pairwise(column))
+def _sorted_rows(tables: Tables, kind: str, by: str) -> Tables:
+    """Return the tables with the rows of one sorted by a column, as every merge has them."""
+    of = tables[kind][by].tolist()
+    if all(a <= b for a, b in pairwise(of)):
+        return tables
+    return with_rows(tables, {kind: sorted(range(len(of)), key=of.__getitem__)})
 
 
 def _slice(recording: Recording, process: int, threads: tuple[int, int], nodes: tuple[int, int]) -> Recording:
@@ -54,10 +50,6 @@ def _slice(recording: Recording, process: int, threads: tuple[int, int], nodes: 
     tree["thread"] = ints(thread - threads[0] for thread in tree["thread"].tolist())
     of_threads = part("threads", *threads)
     of_threads["process"] = ints([0] * len(of_threads["id"]))
-    tables: Tables = {
-        **raw,
-        "processes": part("processes", process, process + 1),
-        "threads": of_threads,
-        "nodes": tree,
-    }
+    of_process = part("processes", process, process + 1)
+    tables: Tables = {**raw, "processes": of_process, "threads": of_threads, "nodes": tree}
     return Recording(tables, recording._strings, recording.meta)
