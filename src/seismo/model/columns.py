@@ -17,7 +17,7 @@ Columns = dict[str, memoryview]
 Tables = dict[str, Columns]
 
 SCHEMA: dict[str, list[tuple[str, str]]] = _core.schema()
-# The columns that identify a function across recordings.
+# The columns that identify a function across recordings, the first ones of its table.
 KEY = ("kind", "module", "qualname", "file", "line")
 LARGEST = 2**63 - 1  # damaged files contain such counts
 # The tables to which columns refer, and the lowest value: -1 stands for none. A table follows those that it refers to.
@@ -71,6 +71,11 @@ def rows_of(recording: Recording, kind: str) -> Iterator[tuple[Any, ...]]:
         if name != "id"
     ]
     return zip(*columns, strict=True)
+
+
+def keys_of_functions(recording: Recording) -> list[tuple[Any, ...]]:
+    """Return what identifies each function across recordings."""
+    return [row[: len(KEY)] for row in rows_of(recording, "functions")]
 
 
 def named_rows(recording: Recording, kind: str) -> list[dict[str, Any]]:
@@ -202,6 +207,10 @@ class Texts:
         """Return a column of another table's string indexes, translated to this table."""
         known = {index: self.add(strings[index]) for index in dict.fromkeys(indexes.tolist())}
         return ints(map(known.__getitem__, indexes.tolist()))
+
+    def table(self, kind: str, table: Columns, strings: Strings | Sequence[str]) -> Columns:
+        """Return a table whose string columns have indexes into `strings`, translated to this table."""
+        return {name: self.column(strings, table[name]) if code == "s" else table[name] for name, code in SCHEMA[kind]}
 
 
 def renumbered(kind: str, rows: Iterable[tuple[Any, ...]], **maps: Any) -> Iterator[list[Any]]:

@@ -18,7 +18,6 @@ from seismo import _core
 from seismo import recording_kinds as kinds
 from seismo.errors import RecordingError
 from seismo.model.columns import (
-    KEY,
     LARGEST,
     SCHEMA,
     Columns,
@@ -27,12 +26,12 @@ from seismo.model.columns import (
     clamped,
     columns_of_named,
     ints,
+    keys_of_functions,
     less,
     merged_rows,
     named_rows,
     names_of,
     new_numbers,
-    rows_of,
     taken,
     translated,
     with_rows,
@@ -67,13 +66,10 @@ def merge(recordings: Iterable[Recording]) -> Recording:
     given = [known.add(part) for part in parts]
     functions, order = known.ordered()
     function_maps = [[order[number] for number in numbers] for numbers in given]
-    tables: Tables = {"functions": columns_of_named("functions", functions, texts)}
     marks = [marks_of_trees(part) if len(parts) > 1 else [0] * len(part._raw["processes"]["id"]) for part in parts]
-    thread_rows, thread_maps, process_rows, process_maps = merged_threads(parts, marks)
-    tables["processes"] = columns_of_named("processes", process_rows, texts)
-    tables["threads"] = columns_of_named("threads", thread_rows, texts)
+    tables, thread_maps, process_maps = merged_threads(parts, marks, texts)
+    tables["functions"] = columns_of_named("functions", functions, texts)
     tables["nodes"], node_maps = _merge_nodes(parts, thread_maps, function_maps)
-    tables["losses"] = merged_losses(parts, thread_maps, texts)
     tables |= lines.merged(parts, function_maps, texts)
     tables |= object_tables.merged(parts, function_maps, node_maps, process_maps, texts)
     ordered = {kind: tables[kind] for kind in SCHEMA}
@@ -121,14 +117,7 @@ def _with_texts(recording: Recording) -> tuple[Texts, Tables]:
     texts = Texts()
     for i in range(len(recording._strings)):
         texts.add(recording._strings[i])
-    tables = {
-        kind: {
-            name: texts.column(recording._strings, table[name]) if code == "s" else table[name]
-            for name, code in SCHEMA[kind]
-        }
-        for kind, table in recording._raw.items()
-    }
-    return texts, tables
+    return texts, {kind: texts.table(kind, table, recording._strings) for kind, table in recording._raw.items()}
 
 
 class MergedFunctions:
@@ -141,8 +130,8 @@ class MergedFunctions:
     def add(self, part: Recording) -> array.array[int]:
         """Add a recording's functions and return a provisional number for each; `ordered` maps these to final ids."""
         numbers = array.array("i")
-        for row in named_rows(part, "functions"):
-            number = self._numbers.setdefault(tuple(row[name] for name in KEY), len(self._rows))
+        for key, row in zip(keys_of_functions(part), named_rows(part, "functions"), strict=True):
+            number = self._numbers.setdefault(key, len(self._rows))
             if number == len(self._rows):
                 self._rows.append(row)
             self._rows[number]["flags"] |= row["flags"]
@@ -159,11 +148,12 @@ _Rows = list[dict[str, Any]]
 
 
 def merged_threads(
-    parts: Sequence[Recording], marks: Sequence[Sequence[int]]
-) -> tuple[_Rows, list[dict[int, int]], _Rows, list[dict[int, int]]]:
-    """Return the threads of all parts and, for each part, a map from old to new ids; then the same for processes.
+    parts: Sequence[Recording], marks: Sequence[Sequence[int]], texts: Texts
+) -> tuple[Tables, list[dict[int, int]], list[dict[int, int]]]:
+    """Return the processes, threads and losses of all parts and, for each part, maps to new ids of threads, processes.
 
-    `marks` has the result of marks_of_trees for each part.
+    `marks` has the result of marks_of_trees for each part; `texts` collects the strings. A loss of a thread that is
+    missing concerns all threads.
     """
     process_rows: _Rows = []
     thread_rows: _Rows = []
@@ -180,7 +170,13 @@ def merged_threads(
         for row in threads_of[place].get(process, ()):
             thread_maps[place][row["id"]] = len(thread_rows)
             thread_rows.append({**row, "process": number})
-    return thread_rows, thread_maps, process_rows, process_maps
+    threads = [defaultdict(lambda: -1, of) for of in thread_maps]
+    tables = {
+        "processes": columns_of_named("processes", process_rows, texts),
+        "threads": columns_of_named("threads", thread_rows, texts),
+        "losses": merged_rows("losses", ("kind", "thread", "detail"), parts, texts, thread=threads)[0],
+    }
+    return tables, thread_maps, process_maps
 
 
 def _process_order(processes: Sequence[_Rows], marks: Sequence[Sequence[int]]) -> list[tuple[int, int]]:
@@ -232,12 +228,6 @@ def _merge_nodes(
     maps: list[Sequence[int]] = [new_ids[start:end] for start, end in pairwise(ends)]
     nodes = {name: memoryview(column) for name, column in joined.items()}
     return with_rows({"nodes": nodes}, {"nodes": rows})["nodes"], maps
-
-
-def merged_losses(parts: Sequence[Recording], thread_maps: Sequence[Mapping[int, int]], texts: Texts) -> Columns:
-    """Return the losses of all parts. One of a thread that is missing concerns all threads."""
-    threads = [defaultdict(lambda: -1, of) for of in thread_maps]
-    return merged_rows("losses", ("kind", "thread", "detail"), parts, texts, thread=threads)[0]
 
 
 def _merge_meta(metas: Sequence[dict[str, Any]]) -> dict[str, Any]:
@@ -327,7 +317,7 @@ def _continues(later: Recording, earlier: Recording) -> bool:
     count = len(before["id"])
     if count > len(now["id"]) or any(now[name][:count] != before[name] for name in ("parent", "thread")):
         return False
-    new_keys, old_keys = ([row[: len(KEY)] for row in rows_of(part, "functions")] for part in (later, earlier))
+    new_keys, old_keys = map(keys_of_functions, (later, earlier))
     pairs = set(zip(now["function"][:count].tolist(), before["function"].tolist(), strict=True))
     return all(new_keys[new] == old_keys[old] for new, old in pairs)
 
@@ -368,15 +358,11 @@ def combined(recording: Recording, threads: Iterable[int] | None = None) -> Reco
         return memoryview(_core.sum_by({"to": to, "values": column}, rows, column.format, is_or))
 
     times = {
-        name: summed(estimated[name])
-        for name in (
-            *("own_ns", "own_error_ns", "total_ns", "total_error_ns", "total_wait_ns"),
-            *("total_square", "total_distortion"),
-        )
+        name: column if name.startswith("function_") else summed(column)
+        for name, column in estimated.items()
+        if name != "depth"
     }
     times["depth"] = laid["depth"]
-    for name in ("function_own_ns", "function_own_error_ns", "function_distortion_ns"):
-        times[name] = estimated[name]
     table = {name: summed(nodes[name], name == "flags") for name, _ in SCHEMA["nodes"]}
     table.update(id=ints(range(rows)), parent=laid["parent"], function=laid["function"])
     table["thread"] = zeros(rows)

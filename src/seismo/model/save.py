@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import array
 import json
 import os
-from typing import TYPE_CHECKING, Any
+from itertools import islice
+from typing import TYPE_CHECKING
 
 from seismo import _core
 from seismo.errors import RecordingError, missing_folder
-from seismo.model.columns import SCHEMA
+from seismo.model.columns import SCHEMA, Texts
 from seismo.model.combine import problem_losses
 from seismo.model.replaced_file import is_replaceable, replaced
 from seismo.model.trace.copy_to_file import copied
@@ -27,21 +27,15 @@ class TableWriter:
 
     def __init__(self, writer: _core.Writer) -> None:
         self._writer = writer
-        self._index = {"": 0}
+        self._texts, self._written = Texts(), 1  # the string 0 is empty
 
     def table(self, kind: str, table: Columns, strings: Strings | Sequence[str]) -> None:
         """Write a table whose string columns have indexes into `strings`."""
-        columns: dict[str, Any] = dict(table)
-        for name, code in SCHEMA[kind]:
-            if code == "s":
-                known = {i: self._string(strings[i]) for i in dict.fromkeys(columns[name].tolist())}
-                columns[name] = array.array("q", map(known.__getitem__, columns[name].tolist()))
+        columns = self._texts.table(kind, table, strings)
+        for text in islice(self._texts.index, self._written, None):
+            self._writer.string(text)
+        self._written = len(self._texts.index)
         self._writer.table(kind, columns)
-
-    def _string(self, text: str) -> int:
-        if text not in self._index:
-            self._index[text] = self._writer.string(text)
-        return self._index[text]
 
 
 def write_recording(recording: Recording, fd: int | None) -> bytes | None:

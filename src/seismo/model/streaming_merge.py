@@ -33,8 +33,7 @@ from seismo.model.columns import (
     columns_of_named,
     empty,
     ints,
-    named_rows,
-    rows_of,
+    keys_of_functions,
     translated,
     with_rows,
 )
@@ -143,7 +142,7 @@ class _Plan:
         texts = Texts()
         tables = {kind: empty(kind) for kind in SCHEMA}
         for kind in ("threads", "processes", "losses"):
-            tables[kind] = columns_of(kind, rows_of(part, kind), texts)
+            tables[kind] = texts.table(kind, part._raw[kind], part._strings)
         self.parts.append(Recording(tables, Strings.of(list(texts.index)), part.meta))
         if not any(len(table["id"]) for kind, table in part._raw.items() if kind not in _OF_CALLS):
             return
@@ -156,15 +155,10 @@ class _Plan:
     def write(self, writer: _core.Writer) -> bytes | None:
         """Write the tables as `save` does; rows that are not summed are written one recording after the other."""
         functions, self._order = self._functions.ordered()
-        threads, self._threads, processes, self._processes = combine.merged_threads(self.parts, self._marks)
-        self._process_of = [row["process"] for row in threads]
         texts = Texts()
-        made = {
-            "functions": columns_of_named("functions", functions, texts),
-            "processes": columns_of_named("processes", processes, texts),
-            "threads": columns_of_named("threads", threads, texts),
-            "losses": combine.merged_losses(self.parts, self._threads, texts),
-        }
+        made, self._threads, self._processes = combine.merged_threads(self.parts, self._marks, texts)
+        made["functions"] = columns_of_named("functions", functions, texts)
+        self._process_of = made["threads"]["process"].tolist()
         out = TableWriter(writer)
         writer.meta(json.dumps(combine._merge_meta([part.meta for part in self.parts]), sort_keys=True))
         total = self._total(functions)
@@ -195,7 +189,7 @@ class _Plan:
         """Return the sums with the result's function ids, which include functions of recordings without sums."""
         total = self._sum.total()
         ids = {tuple(row[name] for name in KEY): number for number, row in enumerate(functions)}
-        new = [ids[tuple(row[name] for name in KEY)] for row in named_rows(total, "functions")]
+        new = list(map(ids.__getitem__, keys_of_functions(total)))
         tables: Tables = {kind: translated(total._raw[kind], function=new) for kind in OF_FUNCTIONS}
         return Recording({**total._raw, **tables}, total._strings, total.meta)
 

@@ -12,7 +12,6 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from seismo.model.columns import (
-    KEY,
     Columns,
     Tables,
     Texts,
@@ -21,6 +20,7 @@ from seismo.model.columns import (
     distinct,
     empty,
     ints,
+    keys_of_functions,
     less,
     merged_rows,
     names_of,
@@ -211,6 +211,6 @@ def subtracted(later: Recording, earlier: Recording) -> Tables:
 
 def _places(recording: Recording, kind: str) -> list[tuple[Any, int]]:
     """Return the place of each row of a table, with its function by its key."""
-    functions = [row[: len(KEY)] for row in rows_of(recording, "functions")]
+    functions = keys_of_functions(recording)
     at = [names_of(kind).index(name) for name in PLACES[kind][1:]]
     return distinct((functions[row[0]], *(row[i] for i in at)) for row in rows_of(recording, kind))

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 
 LAST_BUCKET = 32  # 2^62 to 2^64 - 1
 SHORT_BIRTHS = 4  # the last bucket of a short life: fewer than 256 births in the meantime
+OF_SPANS = ("span_born", "span_died", "span_live")
 SHORT_NS = 10  # the same in time: under 1.05 ms
 
 
@@ -105,12 +106,7 @@ class ObjectGroup:
     def add(self, row: ObjectRow | TypeRow, of: TypeRow, estimated: int, at_most: int) -> None:
         """Add what rows of types and of objects have in common. `of`: the row's type. `estimated`, `at_most`: flags."""
         size = sizes(row, of)
-        self.born += row.born
-        self.died += row.died
-        self.died_by_gc += row.died_by_gc
-        self.live += row.live
-        self.peak += row.peak
-        self.unseen += row.unseen
+        self.add_counts(row, ("born", "died", "died_by_gc", "live", "peak", "unseen"))
         self.bytes += size.bytes
         self.at_least |= size.at_least
         self.bytes_live += size.bytes_live
@@ -119,11 +115,10 @@ class ObjectGroup:
         self.peak_at_most |= bool(row.flags & at_most)
         self.summed += 1
 
-    def add_details(self, row: ObjectRow) -> None:
-        """Add the counts that only rows of objects have."""
-        self.span_born += row.span_born
-        self.span_died += row.span_died
-        self.span_live += row.span_live
+    def add_counts(self, row: ObjectRow | TypeRow, names: Iterable[str]) -> None:
+        """Add these columns of a row."""
+        for name in names:
+            setattr(self, name, getattr(self, name) + getattr(row, name))
 
 
 class Sizes(NamedTuple):
@@ -152,7 +147,7 @@ def by_type(recording: Recording) -> list[ObjectGroup]:
     of = []
     for entry in recording.objects:
         group = groups[types[entry.type].full_name]
-        group.add_details(entry)
+        group.add_counts(entry, OF_SPANS)
         group.approximate |= bool(entry.flags & OBJECT_ESTIMATED)
         of.append(group)
     return _finished(recording, groups.values(), of)
@@ -200,7 +195,7 @@ def _grouped(recording: Recording, with_type: bool = True, paths: Paths | None =
             module, qualname, file = places[row.function] if row.function >= 0 else ("", "", "")
             group = groups[key] = ObjectGroup(key[0], module, qualname, file, *key[1:])
         group.add(row, types[row.type], OBJECT_ESTIMATED, OBJECT_AT_MOST)
-        group.add_details(row)
+        group.add_counts(row, OF_SPANS)
         of.append(group)
     return _finished(recording, groups.values(), of)
 

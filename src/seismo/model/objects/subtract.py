@@ -14,7 +14,7 @@ from operator import gt
 from typing import TYPE_CHECKING, Any
 
 from seismo.errors import RecordingError
-from seismo.model.columns import distinct, ints, less, rows_of, taken
+from seismo.model.columns import distinct, ints, keys_of_functions, less, rows_of, taken
 from seismo.model.enums import OBJECT_AT_MOST, TYPE_AT_MOST
 from seismo.model.objects.merge import type_key
 
@@ -59,7 +59,7 @@ def subtracted(later: Recording, earlier: Recording) -> tuple[Tables, dict[str, 
 def _keys(recording: Recording) -> dict[str, _Keys]:
     """Return the key of each row of each cumulative table: decoded contents, and node ids, which do not change."""
     types = distinct(type_key(row) for row in rows_of(recording, "types"))
-    functions = [tuple(row[:5]) for row in rows_of(recording, "functions")]
+    functions = keys_of_functions(recording)
     objects = distinct(
         (types[row.type], functions[row.function] if row.function >= 0 else (), row.line, row.node)
         for row in recording.objects
