@@ -47,7 +47,7 @@ class Tree(NamedTuple):
     paths: list[bytes]
     parents: list[int]
     functions: list[bytes]
-    depths: array.array[int]
+    depths: memoryview
 
 
 def of_paths(recording: Recording, functions: Sequence[bytes]) -> Tree:
@@ -55,12 +55,9 @@ def of_paths(recording: Recording, functions: Sequence[bytes]) -> Tree:
     nodes = recording._raw["nodes"]
     parents, of = nodes["parent"].tolist(), [functions[number] for number in nodes["function"].tolist()]
     found: list[bytes] = []
-    depths = array.array("i")
     for parent, function in zip(parents, of, strict=True):
-        above = found[parent] if parent >= 0 else NOTHING
-        depths.append(depths[parent] + 1 if parent >= 0 else 0)
-        found.append(digest(above + function))
-    return Tree(found, parents, of, depths)
+        found.append(digest((found[parent] if parent >= 0 else NOTHING) + function))
+    return Tree(found, parents, of, recording._estimated["depth"])
 
 
 def of_process(row: dict[str, Any], recording: Recording) -> bytes:

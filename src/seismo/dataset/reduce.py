@@ -32,6 +32,7 @@ from seismo.model.combine import _check_kinds, _merge_meta
 from seismo.model.lines.merge import OF_FUNCTIONS, PLACES, columns_of_blocks
 from seismo.model.recording import BY_CALLS, Recording
 from seismo.model.table import Strings
+from seismo.model.wait_times import estimated
 from seismo.query.sql_tables import quoted
 
 if TYPE_CHECKING:
@@ -79,43 +80,26 @@ class Sum(Recording):
 
     @functools.cached_property
     def _estimated(self) -> Columns:
-        nodes, errors = self._raw["nodes"], self._errors
-        parents, functions = nodes["parent"].tolist(), nodes["function"].tolist()
-        ran, waited = nodes["timed_ns"].tolist(), nodes["wait_ns"].tolist()
-        wait_square = [4 * square for square in nodes["wait_sq"].tolist()]
-        runs, waits = self.times != "wait", self.times != "cpu"
-        own = [float(a * runs + b * waits) for a, b in zip(ran, waited, strict=True)]
-        square = [a * runs + b * waits for a, b in zip(errors["running_square"], wait_square, strict=True)]
-        distortion = [a * runs for a in errors["distortion"]]
-        totals: list[list[float]] = [own[:], list(map(float, waited)), square[:], distortion[:]]
+        found = estimated(self._raw, self.times)  # without errors but those of waiting, as all running times are exact
+        if self.times == "wait":
+            return found
+        errors, parents = self._errors, self._raw["nodes"]["parent"].tolist()
+        square = _with_squares(errors["running_square"], found["own_error_ns"])
+        function_square = _with_squares(errors["function_running_square"], found["function_own_error_ns"])
+        distortion, common = errors["distortion"][:], errors["function_distortion"]
+        made = {"own_error_ns": _half_widths(square, distortion)}
         for node in range(len(parents) - 1, -1, -1):  # parents precede their children
             if parents[node] >= 0:
-                for sums in totals:
-                    sums[parents[node]] += sums[node]
-        depth: list[int] = []
-        of_functions = [0.0] * len(self._raw["functions"]["id"])
-        function_waits = of_functions[:]
-        for node, parent in enumerate(parents):
-            depth.append(depth[parent] + 1 if parent >= 0 else 0)
-            of_functions[functions[node]] += own[node]
-            function_waits[functions[node]] += wait_square[node]
-        common = [a * runs for a in errors["function_distortion"]]
-        of_pairs = zip(errors["function_running_square"], function_waits, strict=True)
-        function_square = [a * runs + b * waits for a, b in of_pairs]
-        total, total_wait, total_square, total_distortion = totals
-        found: dict[str, list[float]] = {
-            "own_ns": own,
-            "own_error_ns": _half_widths(square, distortion),
-            "total_ns": total,
-            "total_error_ns": _half_widths(total_square, total_distortion),
-            "total_wait_ns": total_wait,
-            "total_square": total_square,
-            "total_distortion": total_distortion,
-            "function_own_ns": of_functions,
-            "function_own_error_ns": _half_widths(function_square, common),
-            "function_distortion_ns": common,
-        }
-        return {"depth": ints(depth), **{name: floats(values) for name, values in found.items()}}
+                square[parents[node]] += square[node]
+                distortion[parents[node]] += distortion[node]
+        made |= {"total_error_ns": _half_widths(square, distortion), "total_square": square}
+        made |= {"total_distortion": distortion, "function_distortion_ns": common}
+        made["function_own_error_ns"] = _half_widths(function_square, common)
+        return {**found, **{name: floats(values) for name, values in made.items()}}
+
+
+def _with_squares(squares: list[float], errors: memoryview) -> list[float]:
+    return [square + error * error for square, error in zip(squares, errors.tolist(), strict=True)]
 
 
 def _half_widths(square: list[float], distortion: list[float]) -> list[float]:
@@ -180,7 +164,8 @@ class _Reduction:
         processes = [row for row in processes if STATE not in row["labels"]]  # not the tasks
         numbers = {row["process"]: number for number, row in enumerate(processes)}
         threads = [row for row in self._dicts("threads") if row["process"] in numbers]
-        threads = threads or [{**_NO_THREAD, "process": 0}]
+        if not threads and processes:
+            threads = [{**_NO_THREAD, "process": 0}]
         for row in [*processes, *threads]:  # the times are without the cost of recording, and were all found
             row |= {name: 0 for name in (*_COSTS, "rest_ns") if name in row}
         threads = [{**row, "process": numbers.get(row["process"], 0)} for row in threads]

@@ -81,7 +81,6 @@ class _Parser:
         return token
 
     def sees(self, *signs: str) -> bool:
-        """Return True if the next token is one of these signs or words."""
         return self.token.kind in (SIGN, WORD) and self.token.text in signs
 
     def skip(self, sign: str) -> bool:
@@ -92,7 +91,6 @@ class _Parser:
         return False
 
     def fail(self, token: Token, what: str, hint: str = "") -> NoReturn:
-        """Raise ExpressionError at the token."""
         fail(self.text, token.column, what, hint)
 
     def close(self, opened: Token) -> None:
@@ -104,7 +102,6 @@ class _Parser:
         self.fail(self.token, f'a ")" or a comma is missing before {self.shown(self.token)}')
 
     def several(self, opened: Token, one: Callable[[], One]) -> tuple[One, ...]:
-        """Parse ONE { , ONE } and the closing parenthesis."""
         found = [one()]
         while self.skip(","):
             found.append(one())
@@ -113,7 +110,6 @@ class _Parser:
 
     @staticmethod
     def shown(token: Token) -> str:
-        """Return a token as text for an error."""
         if token.kind == END:
             return "the end"
         if token.kind == STRING:

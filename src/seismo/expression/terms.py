@@ -299,8 +299,10 @@ class Kind(Term):
 
     def decide(self, facts: Facts) -> bool | None:
         kind = facts.get("kind")
-        here = None if kind is None else kind == self.kind
-        return _all(here, *(part.decide(facts) for part in self.parts)) if here is not False else False
+        if kind is not None and kind != self.kind:
+            return False
+        values = [part.decide(facts) for part in self.parts]
+        return False if False in values else None if kind is None or None in values else True
 
 
 class Variable(_OfFact):
@@ -415,7 +417,3 @@ class Join(Term):
     def terms(self) -> Iterator[Term]:
         for operand in self.operands:
             yield from operand.terms()
-
-
-def _all(*values: bool | None) -> bool | None:
-    return False if False in values else None if None in values else True

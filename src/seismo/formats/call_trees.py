@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from seismo import progress
 from seismo.formats.base import MAX_DEPTH
 from seismo.formats.function_names import SYNTHETIC, Frame
+from seismo.model.recording import BY_CALLS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -67,13 +68,9 @@ class CallTrees:
                 row = parent[row]
 
     @cached_property
-    def nested_calls(self) -> array[int]:
+    def nested_calls(self) -> list[int]:
         """Return the calls of each node and of all nodes below it."""
-        nested = array("q", self.recording.tree["calls"])
-        for row in range(self.count - 1, -1, -1):  # parents come first, so all children of a row are complete
-            if (above := self.parent[row]) >= 0:
-                nested[above] += nested[row]
-        return nested
+        return list(map(int, self.recording.timed(BY_CALLS).tree["total_ns"]))
 
     def busy_threads(self) -> list[int]:
         """Return the rows of the threads that have nodes."""

@@ -145,7 +145,6 @@ class _Reader:
         self._no_calls = False  # _NO_CALLS came after the last calls=
 
     def line(self, text: str) -> None:
-        """Parse the next line. Raise ValueError if it is invalid."""
         if not text or text.startswith("#"):
             self._no_calls = self._no_calls or text == _NO_CALLS
             return

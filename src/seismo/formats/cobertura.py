@@ -115,8 +115,6 @@ def _as_people_sort(name: str) -> list[tuple[int, int, str]]:
 
 
 class _Reader:
-    """A reader of the elements of a file."""
-
     def __init__(self) -> None:
         self.covered = CoverageBuilder()
         self.branches = 0
@@ -130,7 +128,6 @@ class _Reader:
         self._within: list[str] = []
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
-        """Start an element. Raise ValueError if it is invalid."""
         if not self._within and name != "coverage":
             raise ValueError(f"its outermost element is {name[:40]!r}, not coverage")
         if len(self._within) > 100:
@@ -149,7 +146,6 @@ class _Reader:
             self._take_condition(self._file, attributes)
 
     def end(self, name: str) -> None:
-        """End an element."""
         self._within.pop()
         if name == "source" and self._text is not None:
             self._sources.append(unescape("".join(self._text).strip()))
@@ -161,7 +157,6 @@ class _Reader:
             self._known = False
 
     def text(self, piece: str) -> None:
-        """Add text between elements."""
         if self._text is not None:
             self._text.append(piece)
 

@@ -65,16 +65,13 @@ class _Thread:
         self._markers: list[tuple[dict[str, Any], str, float | None, float | None, int]] = []
 
     def enter(self, function: int) -> None:
-        """Begin a call on the current stack."""
         place = (self._path[-1], self._functions.setdefault(function, len(self._functions)))
         self._path.append(self._stacks.setdefault(place, len(self._stacks)))
 
     def leave(self) -> None:
-        """End the innermost call."""
         self._path.pop()
 
     def sample(self, at: int) -> None:
-        """Begin a sample of the current stack."""
         self._samples.append(str(self._path[-1]) if len(self._path) > 1 else "null")
         self._times.append(at)
 

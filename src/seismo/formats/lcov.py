@@ -101,8 +101,6 @@ def _branches(out: TextIO, covered: FileCoverage, hits: dict[Arc, int]) -> None:
 
 
 class _Reader:
-    """A reader of the lines of a file."""
-
     def __init__(self) -> None:
         self.covered = CoverageBuilder()
         self.file: int | None = None

@@ -6,7 +6,7 @@ str. Times are in nanoseconds; errors are half-widths of 95 % intervals. Rows be
 
 from seismo.model.builder import Builder
 from seismo.model.combine import merge
-from seismo.model.difference import DiffRow, FunctionKey, LineKey, diff, diff_lines
+from seismo.model.difference import DiffRow, FunctionKey, diff
 from seismo.model.enums import (
     BranchFlags,
     BranchKind,
@@ -19,20 +19,11 @@ from seismo.model.enums import (
     ObjectFlags,
     TypeFlags,
 )
-from seismo.model.objects.difference import ObjectCounts, ObjectDiffRow, ObjectKey, diff_objects
-from seismo.model.objects.rows import (
-    HolderRow,
-    LifetimeRow,
-    MarkRow,
-    ObjectRow,
-    ObjectSpanRow,
-    ObjectSurvivorRow,
-    ObjectTimeRow,
-    TypeRow,
-)
+from seismo.model.objects.difference import ObjectCounts, diff_objects
+from seismo.model.objects.rows import LifetimeRow, TypeRow
 from seismo.model.recording import Recording, read
 from seismo.model.streaming_merge import merge_files, merge_into
-from seismo.model.table import FunctionRow, LossRow, NodeRow, ProcessRow, Table, ThreadRow
+from seismo.model.table import FunctionRow, NodeRow, ProcessRow, Table, ThreadRow
 
 __all__ = [
     "BranchFlags",
@@ -45,22 +36,12 @@ __all__ = [
     "FunctionKind",
     "FunctionRow",
     "HolderFlags",
-    "HolderRow",
     "LifetimeRow",
     "LineFlags",
-    "LineKey",
-    "LossRow",
-    "MarkRow",
     "NodeFlags",
     "NodeRow",
     "ObjectCounts",
-    "ObjectDiffRow",
     "ObjectFlags",
-    "ObjectKey",
-    "ObjectRow",
-    "ObjectSpanRow",
-    "ObjectSurvivorRow",
-    "ObjectTimeRow",
     "ProcessRow",
     "Recording",
     "Table",
@@ -68,7 +49,6 @@ __all__ = [
     "TypeFlags",
     "TypeRow",
     "diff",
-    "diff_lines",
     "diff_objects",
     "merge",
     "merge_files",

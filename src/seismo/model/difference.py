@@ -164,11 +164,6 @@ def diff(old: Recording | Sequence[Recording], new: Recording | Sequence[Recordi
     return difference(old, new).rows
 
 
-def diff_lines(old: Recording | Sequence[Recording], new: Recording | Sequence[Recording]) -> list[DiffRow]:
-    """Return the rows of `difference_of_lines`."""
-    return difference_of_lines(old, new).rows
-
-
 def runs(side: Recording | Sequence[Recording]) -> Sequence[Recording]:
     """Return the recordings of a side. Raise ValueError if there are none."""
     found = [side] if isinstance(side, Recording) else side

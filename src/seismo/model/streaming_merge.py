@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from itertools import compress, groupby
+from itertools import compress, groupby, islice
 from typing import TYPE_CHECKING, Any
 
 from seismo import _core, progress
@@ -54,6 +54,7 @@ if TYPE_CHECKING:
 
 _OF_CALLS = ("functions", "nodes", "threads", "processes", "losses")
 _OWN = ("nodes", "threads", "processes", "losses", "contexts", "context_hits")  # rows that are never summed
+_ROWS = 1 << 14  # of contexts that are written together
 _KEPT_BYTES = 16 << 20  # limit for recordings kept in memory for later processes
 
 
@@ -105,7 +106,6 @@ class _Sum:
         self._merges.append((count, one))
 
     def total(self) -> Recording:
-        """Return the merge of everything added."""
         return combine.merge(one for _, one in self._merges)
 
 
@@ -133,7 +133,6 @@ class _Plan:
         self._kept: dict[int, Recording] = {}  # recordings in memory for later processes, the newest last
 
     def add(self, part: Recording) -> None:
-        """Add a recording without objects."""
         number = len(self.parts)
         self._numbers.append(self._functions.add(part))
         self._marks.append(combine.marks_of_trees(part))
@@ -162,21 +161,21 @@ class _Plan:
         out = TableWriter(writer)
         writer.meta(json.dumps(combine._merge_meta([part.meta for part in self.parts]), sort_keys=True))
         total = self._total(functions)
-        strings = list(texts.index)
         contexts = PackedContexts(self._contexts, total._raw)
         for number in self._with_contexts:
             contexts.add(self._openers[number](), self._functions_of(number))
+        made["contexts"] = columns_of("contexts", [(name,) for name in contexts.names], texts)
+        strings = list(texts.index)
         for kind in SCHEMA:
             if kind == "nodes":
                 self._write_own(out)
             elif kind in made:
                 out.table(kind, made[kind], strings)
-            elif kind == "contexts":
-                of_names = Texts()
-                out.table(kind, columns_of(kind, [(name,) for name in contexts.names], of_names), list(of_names.index))
             elif kind == "context_hits":
-                for rows in contexts.tables():
-                    out.table(kind, rows, ())
+                hits, first = contexts.rows(), 0
+                while rows := list(islice(hits, _ROWS)):
+                    out.table(kind, {**columns_of(kind, rows), "id": ints(range(first, first + len(rows)))}, ())
+                    first += len(rows)
             else:
                 out.table(kind, total._raw[kind], total._strings)
         traces = list(compress(range(len(self._openers)), self._traces))

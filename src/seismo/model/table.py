@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
 ALIASES = {"wait_ns": "own_waiting_ns"}  # names of columns in files and exports that tables take, too
-# A numeric column: int64 or float64 values outside Python's heap.
-Numbers = memoryview
 Row = TypeVar("Row", bound="tuple[Any, ...]")
 
 

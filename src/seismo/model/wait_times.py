@@ -7,7 +7,6 @@ the same rows without waiting, and waiting times are the estimate of rows with n
 
 from __future__ import annotations
 
-import array
 from typing import TYPE_CHECKING, Any
 
 from seismo import _core
@@ -27,7 +26,7 @@ def estimated(tables: Tables | dict[str, Any], times: str, distorted: bool = Tru
     """
     nodes = tables["nodes"]
     if times == "calls":
-        return _counted(tables)
+        return _columns(_counted(tables), False)
     if times == "wall" or not any(nodes["wait_ns"]):
         return _columns(_waiting(tables) if times == "wait" else tables, distorted)
     waiting = _waiting(tables)
@@ -37,35 +36,26 @@ def estimated(tables: Tables | dict[str, Any], times: str, distorted: bool = Tru
     return {**_columns({**tables, "nodes": _without(nodes, WAITS)}, distorted), "total_wait_ns": total_wait}
 
 
-def _counted(tables: Any) -> Columns:
-    """Return the result of `estimated` with calls instead of times. Calls are exact unless they are lower bounds."""
-    nodes = tables["nodes"]
-    parents, functions = nodes["parent"], nodes["function"]
-    own = array.array("d", nodes["calls"])
-    total = own[:]
-    of_functions = array.array("d", bytes(8 * len(tables["functions"]["id"])))
-    for node in range(len(own) - 1, -1, -1):  # parents precede their children
-        of_functions[functions[node]] += own[node]
-        if parents[node] >= 0:
-            total[parents[node]] += total[node]
-    found = {"own_ns": own, "total_ns": total, "function_own_ns": of_functions}
-    columns = {name: memoryview(column) for name, column in found.items()}
-    for name, like in _columns(tables, False).items():
-        if name not in columns:
-            columns[name] = zeros(len(like), like.format)
-    return columns
-
-
 def _columns(tables: Any, distorted: bool) -> Columns:
     return {name: memoryview(column) for name, column in _core.estimate(tables, distorted).items()}
 
 
 def _waiting(tables: Any) -> dict[str, Any]:
     """Return the tables with everything but waiting removed from the nodes."""
-    nodes = tables["nodes"]
-    kept = (*PLACES, *WAITS) if any(nodes["wait_ns"]) else PLACES
-    ran = tuple(name for name in nodes if name not in kept)
-    return {**tables, "nodes": _without(nodes, ran), "threads": _without(tables["threads"], ("rest_ns",))}
+    return _only(tables, (*PLACES, *WAITS) if any(tables["nodes"]["wait_ns"]) else PLACES)
+
+
+def _counted(tables: Any) -> dict[str, Any]:
+    """Return the tables with calls as exact times, and nothing else."""
+    found = _only(tables, PLACES)
+    return {**found, "nodes": {**found["nodes"], "timed_ns": tables["nodes"]["calls"]}}
+
+
+def _only(tables: Any, kept: tuple[str, ...]) -> dict[str, Any]:
+    """Return the tables with zeros in all other columns of the nodes, and without running times of threads."""
+    others = tuple(name for name in tables["nodes"] if name not in kept)
+    nodes, threads = _without(tables["nodes"], others), _without(tables["threads"], ("rest_ns",))
+    return {**tables, "nodes": nodes, "threads": threads}
 
 
 def _without(table: Columns, names: tuple[str, ...]) -> Columns:

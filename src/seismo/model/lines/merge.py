@@ -52,13 +52,13 @@ _MASK = 2**64 - 1
 def merged(parts: Sequence[Recording], function_maps: Sequence[Sequence[int]], texts: Texts) -> Tables:
     """Return the merged tables. `function_maps` has each part's new function ids; `texts` collects the strings."""
     tables: Tables = {}
-    row_maps: dict[str, list[list[int]]] = {}
     for kind, place in PLACES.items():
-        tables[kind], row_maps[kind] = merged_rows(kind, place, parts, texts, function=function_maps)
-    names = sorted({name for part in parts for (name,) in rows_of(part, "contexts")})
-    tables["contexts"] = columns_of("contexts", [(name,) for name in names], texts)
-    numbers = {name: number for number, name in enumerate(names)}
-    tables["context_hits"] = _merged_contexts(parts, numbers, row_maps)
+        tables[kind], _ = merged_rows(kind, place, parts, texts, function=function_maps)
+    contexts = PackedContexts((name for part in parts for (name,) in rows_of(part, "contexts")), tables)
+    for part, functions in zip(parts, function_maps, strict=True):
+        contexts.add(part, functions)
+    tables["contexts"] = columns_of("contexts", [(name,) for name in contexts.names], texts)
+    tables["context_hits"] = columns_of("context_hits", contexts.rows())
     return tables
 
 
@@ -105,18 +105,6 @@ def _runs(rows: Sequence[int]) -> list[tuple[int, int, int, int]]:
     return runs
 
 
-def _merged_contexts(
-    parts: Sequence[Recording], numbers: dict[str, int], row_maps: dict[str, list[list[int]]]
-) -> Columns:
-    def moved() -> Iterator[tuple[int, int, tuple[int, int]]]:
-        for index, part in enumerate(parts):
-            contexts = [numbers[name] for (name,) in rows_of(part, "contexts")]
-            for context, bits, place in moved_blocks(part, (row_maps["lines"][index], row_maps["arcs"][index])):
-                yield contexts[context], bits, place
-
-    return columns_of_blocks(moved())
-
-
 def columns_of_blocks(blocks: Iterable[tuple[int, int, tuple[int, int]]]) -> Columns:
     """Return the table context_hits of pieces of blocks, as moved_blocks() yields them."""
     united: dict[tuple[int, tuple[int, int]], int] = {}
@@ -137,7 +125,7 @@ class PackedContexts:
 
     def __init__(self, names: Iterable[str], tables: Tables) -> None:
         """Begin with the names of all contexts and with the tables of the result, which have all lines and arcs."""
-        self.names = sorted(names)
+        self.names = sorted(set(names))
         places = (zip(*(tables[kind][name].tolist() for name in PLACES[kind]), strict=True) for kind in _KINDS)
         self._rows = [{key: row for row, key in enumerate(keys)} for keys in places]
         self._packed = dict.fromkeys(self.names, zlib.compress(b""))
@@ -162,13 +150,11 @@ class PackedContexts:
         numbers = array.array("Q", zlib.decompress(self._packed[name]))
         return zip(zip(numbers[::3], numbers[1::3], strict=True), numbers[2::3], strict=True)
 
-    def tables(self) -> Iterator[Columns]:
-        """Yield the rows of context_hits, those of one context after the other."""
-        first = 0
+    def rows(self) -> Iterator[tuple[int, int, int, int]]:
+        """Yield the rows of context_hits without their ids, sorted."""
         for number, name in enumerate(self.names):
-            rows = [(number, *block(place, bits)) for place, bits in self._blocks(name)]
-            yield {**columns_of("context_hits", rows), "id": ints(range(first, first + len(rows)))}
-            first += len(rows)
+            for place, bits in self._blocks(name):
+                yield number, *block(place, bits)
 
 
 def within(recording: Recording, contexts: set[int]) -> Tables:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from seismo.coverage.percentages import runs
 from seismo.escape import printable
-from seismo.model.difference import diff_lines
+from seismo.model.difference import difference_of_lines
 from seismo.report import words as text
 from seismo.report.changes import files_of_sides, lacking, ranged
 from seismo.report.coverage.facts import executed
@@ -41,7 +41,7 @@ def _changes(old: Sequence[Recording], new: Sequence[Recording]) -> tuple[list[_
 
     Then how many ran in some runs of a side only, and how many on both sides.
     """
-    rows = diff_lines(old, new)
+    rows = difference_of_lines(old, new).rows
     now = [row for row in rows if row.calls_new and not row.calls_old_range[1]]
     before = [row for row in rows if row.calls_old and not row.calls_new_range[1]]
     alike = sum(1 for row in rows if row.calls_old and row.calls_new)
