@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 
 from seismo.errors import RecordingError
-from seismo.pure.arrow import arrow_stream
-from seismo.pure.columns import aggregate, combine, sum_by, take
+from seismo.pure.columns import aggregate, arrow_stream, combine, sum_by, take
 from seismo.pure.estimate import estimate
 from seismo.pure.journal import Journal
 from seismo.pure.reader import read

@@ -13,14 +13,12 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TextIO
 
 from seismo.coverage.percentages import Percentages, percent_text
-from seismo.formats.base import Format, checked
+from seismo.formats.base import Format, checked, separated
 from seismo.formats.coverage_base import CoverageBuilder, report_of, tool_version
 from seismo.formats.function_names import json_text
 from seismo.recording_kinds import COVERAGE
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from seismo.coverage.coverage_report import CoverageReport, FileCoverage
     from seismo.model import Recording
 
@@ -46,61 +44,54 @@ _BRANCHES = {
 
 def _write(recording: Recording, out: TextIO, report: CoverageReport | None) -> None:
     report = report_of(recording, report)
-    writer = _Writer(report.branch, report.precision)
     meta = {
         "format": FORMAT_VERSION,
         "version": tool_version(),
         "timestamp": _ended(recording),
-        "branch_coverage": writer.branch,
+        "branch_coverage": report.branch,
         "show_contexts": report.has_contexts,
     }
     out.write(f'{{"meta": {json_text(meta)}, "files": {{')
-    for place, covered in enumerate(report.files):
-        of_file = covered.contexts_by_line if report.has_contexts else None
-        out.write(f"{',' if place else ''}\n{json_text(covered.path)}: {json_text(writer.file(covered, of_file))}")
-    out.write(f'}},\n"totals": {json_text(writer.summary(report.totals))}}}\n')
+    files = (f"\n{json_text(covered.path)}: {json_text(_file(report, covered))}" for covered in report.files)
+    out.writelines(separated(files, ","))
+    out.write(f'}},\n"totals": {json_text(_summary(report, report.totals))}}}\n')
 
 
-class _Writer:
-    """The settings that all parts of a report share."""
+def _file(report: CoverageReport, covered: FileCoverage) -> dict[str, Any]:
+    contexts = covered.contexts_by_line if report.has_contexts else None
+    found = _part(report, covered)
+    if contexts is not None:
+        found["contexts"] = dict(contexts)
+    for kind, title in (("function", "functions"), ("class", "classes")):
+        found[title] = {}
+        for name, (start, lines) in covered.regions_of(kind).items():
+            found[title][name] = region = _part(report, lines) | {"start_line": start}
+            if contexts is not None:
+                region["contexts"] = {line: contexts[line] for line in lines.executed if line in contexts}
+    return found
 
-    def __init__(self, branch: bool, precision: int) -> None:
-        self.branch = branch
-        self._precision = precision
 
-    def file(self, covered: FileCoverage, contexts: Mapping[int, Sequence[str]] | None) -> dict[str, Any]:
-        """Return the object of a file. contexts: by line, or None if the recording has none."""
-        found = self._part(covered)
-        if contexts is not None:
-            found["contexts"] = dict(contexts)
-        for kind, title in (("function", "functions"), ("class", "classes")):
-            found[title] = {}
-            for name, (start, lines) in covered.regions_of(kind).items():
-                found[title][name] = region = self._part(lines) | {"start_line": start}
-                if contexts is not None:
-                    region["contexts"] = {line: contexts[line] for line in lines.executed if line in contexts}
-        return found
+def _part(report: CoverageReport, part: FileCoverage) -> dict[str, Any]:
+    found: dict[str, Any] = {
+        "executed_lines": part.executed,
+        "summary": _summary(report, part.numbers),
+        "missing_lines": part.missing,
+        "excluded_lines": part.excluded,
+    }
+    if report.branch:
+        found["executed_branches"] = part.executed_branches
+        found["missing_branches"] = part.missing_branches
+    return found
 
-    def _part(self, part: FileCoverage) -> dict[str, Any]:
-        found: dict[str, Any] = {
-            "executed_lines": part.executed,
-            "summary": self.summary(part.numbers),
-            "missing_lines": part.missing,
-            "excluded_lines": part.excluded,
-        }
-        if self.branch:
-            found["executed_branches"] = part.executed_branches
-            found["missing_branches"] = part.missing_branches
-        return found
 
-    def summary(self, numbers: Percentages) -> dict[str, Any]:
-        """Return counts and percentages. A percentage is followed by its text."""
-        found: dict[str, Any] = {}
-        for name, attribute in (_SUMMARY | _BRANCHES if self.branch else _SUMMARY).items():
-            found[name] = getattr(numbers, attribute)
-            if name.startswith("percent"):
-                found[f"{name}_display"] = percent_text(found[name], self._precision)
-        return found
+def _summary(report: CoverageReport, numbers: Percentages) -> dict[str, Any]:
+    """Return counts and percentages. A percentage is followed by its text."""
+    found: dict[str, Any] = {}
+    for name, attribute in (_SUMMARY | _BRANCHES if report.branch else _SUMMARY).items():
+        found[name] = getattr(numbers, attribute)
+        if name.startswith("percent"):
+            found[f"{name}_display"] = percent_text(found[name], report.precision)
+    return found
 
 
 def _ended(recording: Recording) -> str:

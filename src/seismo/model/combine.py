@@ -74,14 +74,10 @@ def merge(recordings: Iterable[Recording]) -> Recording:
     tables |= object_tables.merged(parts, function_maps, node_maps, process_maps, texts)
     ordered = {kind: tables[kind] for kind in SCHEMA}
     meta = _merge_meta([part.meta for part in parts])
-    return Recording(ordered, Strings.of(list(texts.index)), meta, journal=_merge_traces(parts, thread_maps, ordered))
-
-
-def _merge_traces(parts: Sequence[Recording], thread_maps: list[dict[int, int]], tables: Tables) -> Pieces | None:
-    """Return the journals of all parts, with their threads renumbered, or None if there are none."""
     chunks = chain.from_iterable(map(copied, parts, thread_maps))
     finished = all(part._journal.finished for part in parts if part._journal is not None)
-    return joined(chunks, len(tables["nodes"]["id"]), len(tables["threads"]["id"]), finished)
+    journal = joined(chunks, len(tables["nodes"]["id"]), len(tables["threads"]["id"]), finished)
+    return Recording(ordered, Strings.of(list(texts.index)), meta, journal=journal)
 
 
 def _check_kinds(parts: Sequence[Recording]) -> None:

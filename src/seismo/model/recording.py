@@ -162,8 +162,7 @@ class _TableOf(Generic[Row]):
     def __get__(self, recording: Recording | None, owner: type[Recording]) -> Table[Row]:
         if recording is None:
             return self  # type: ignore[return-value]  # for help(), which shows the docstring
-        raw = recording._table(self._name)
-        table = recording.__dict__[self._name] = Table(self._row, _pick(self._row, raw, {}), len(raw["id"]))
+        table = recording.__dict__[self._name] = _made(self._row, recording._table(self._name))
         return table
 
 
@@ -256,22 +255,20 @@ class Recording:
     def functions(self) -> Table[rows.FunctionRow]:
         """The functions, with the sums over their nodes."""
         raw, estimated = self._table("functions"), self._estimated
-        count = len(raw["id"])
-        sums = _core.aggregate(self._raw["nodes"], estimated, count)
+        sums = _core.aggregate(self._raw["nodes"], estimated, len(raw["id"]))
         columns = {name: memoryview(column) for name, column in sums.items()}
         flags = columns["node_flags"].tolist()
         columns["own_ns"] = estimated["function_own_ns"]
         columns |= self._own_parts("functions", columns)
         columns["own_error_ns"] = estimated["function_own_error_ns"]
         columns["lower_bound"] = ints(flag & LOWER_BOUND for flag in flags)
-        return Table(rows.FunctionRow, _pick(rows.FunctionRow, raw, columns), count)
+        return _made(rows.FunctionRow, raw, columns)
 
     @functools.cached_property
     def tree(self) -> Table[rows.NodeRow]:
         """The call tree: a row for each distinct path on each thread, parents before children."""
-        raw = self._table("nodes")
-        columns = {**raw, **self._estimated}
-        return Table(rows.NodeRow, _pick(rows.NodeRow, columns, self._own_parts("tree", columns)), len(raw["id"]))
+        columns = {**self._table("nodes"), **self._estimated}
+        return _made(rows.NodeRow, columns, self._own_parts("tree", columns))
 
     def _own_parts(self, table: str, columns: Mapping[str, Any]) -> dict[str, Any]:
         """Return the columns own_running_ns and own_waiting_ns of the table, given the columns that it has anyway."""
@@ -323,9 +320,8 @@ class Recording:
         """The executed lines by function, with their times if they were measured."""
         from seismo.model.lines.times import estimated
 
-        raw = self._table("lines")
-        columns = {**raw, **estimated(self._raw, self.times)}
-        return Table(rows.LineRow, _pick(rows.LineRow, columns, self._own_parts("lines", columns)), len(raw["id"]))
+        columns = {**self._table("lines"), **estimated(self._raw, self.times)}
+        return _made(rows.LineRow, columns, self._own_parts("lines", columns))
 
     arcs = _TableOf(rows.ArcRow, "The arcs taken from lines that have several successors.")
     branches = _TableOf(rows.BranchRow, "The conditional jumps, with the number of times each direction was taken.")
@@ -441,7 +437,8 @@ class Recording:
         return combined(self, threads)
 
 
-def _pick(row: Any, *sources: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the row type's columns, each from the last source that has it."""
-    found = {name: value for source in sources for name, value in source.items()}
-    return {name: found[name] for name in row._fields}
+def _made(row: type[Row], columns: Mapping[str, Any], more: Mapping[str, Any] | None = None) -> Table[Row]:
+    """Return a table of such rows with these columns, those in `more` first."""
+    found = {**columns, **(more or {})}
+    fields: tuple[str, ...] = row._fields  # type: ignore[attr-defined]
+    return Table(row, {name: found[name] for name in fields}, len(columns["id"]))

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from itertools import compress, groupby, islice
+from itertools import groupby, islice
 from typing import TYPE_CHECKING, Any
 
 from seismo import _core, progress
@@ -126,7 +126,7 @@ class _Plan:
         self._numbers: list[array.array[int]] = []
         self._marks: list[list[int]] = []
         self._sizes: list[int] = []
-        self._traces: list[bool] = []  # for each recording, True if it has a journal
+        self._traces: list[int] = []  # the recordings that have a journal
         self._sum = _Sum()
         self._contexts: set[str] = set()  # their names
         self._with_contexts: list[int] = []
@@ -137,7 +137,8 @@ class _Plan:
         self._numbers.append(self._functions.add(part))
         self._marks.append(combine.marks_of_trees(part))
         self._sizes.append(_bytes_of(part))
-        self._traces.append(part._journal is not None)
+        if part._journal is not None:
+            self._traces.append(number)
         texts = Texts()
         tables = {kind: empty(kind) for kind in SCHEMA}
         for kind in ("threads", "processes", "losses"):
@@ -178,8 +179,7 @@ class _Plan:
                     first += len(rows)
             else:
                 out.table(kind, total._raw[kind], total._strings)
-        traces = list(compress(range(len(self._openers)), self._traces))
-        for part in progress.over("writing timelines", traces, len(traces)):
+        for part in progress.over("writing timelines", self._traces, len(self._traces)):
             for kind, payload in copied(self._openers[part](), self._threads[part]):
                 writer.of_journal(kind, payload)
         return writer.finish()

@@ -1,11 +1,13 @@
-"""Arithmetic on columns: sums over the tree of calls and over rows."""
+"""Arithmetic on columns (sums over the tree of calls and over rows), and Arrow streams over them, made by pyarrow."""
 
 from __future__ import annotations
 
 import array
+import importlib
 import math
 from typing import TYPE_CHECKING, Any
 
+from seismo.errors import UsageError, install_command
 from seismo.pure.numbers import clamped, ints, reals
 
 if TYPE_CHECKING:
@@ -76,3 +78,21 @@ def aggregate(nodes: Mapping[str, Any], estimated: Mapping[str, Any], functions:
     bounds = [abs(complex(math.sqrt(a), b)) for a, b in zip(square, distortion, strict=True)]
     found |= {"total_ns": reals(total), "total_wait_ns": reals(wait)}
     return found | {"total_error_ns": reals(map(min, error, bounds))}
+
+
+def arrow_stream(columns: list[Any]) -> object:
+    """Return a stream of one batch over (name, format, values[, offsets]): 'l' int64, 'g' float64, 'u' text."""
+    try:
+        pa = importlib.import_module("pyarrow")
+    except ImportError:
+        what = "without seismo's native core, pyarrow is needed to pass tables to other libraries"
+        raise UsageError(what, hint=f"to install it: {install_command('arrow')}") from None
+    types = {"l": pa.int64(), "g": pa.float64(), "u": pa.large_string()}
+    arrays, fields = [], []
+    for name, code, values, *offsets in columns:
+        length = len(offsets[0]) - 1 if offsets else len(values)
+        buffers = [None, *(pa.py_buffer(buffer) for buffer in (*offsets, values))]
+        arrays.append(pa.Array.from_buffers(types[code], length, buffers))
+        fields.append(pa.field(name, types[code], False))
+    stream: object = pa.RecordBatch.from_arrays(arrays, schema=pa.schema(fields)).__arrow_c_stream__()
+    return stream

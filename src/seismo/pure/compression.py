@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from seismo.pure.numbers import MalformedError, uvarint
 
 PLAIN, LZ4, APART = 0, 1, 2
@@ -63,19 +65,18 @@ def _apart(data: bytes, size: int) -> bytes:
         gap, at = uvarint(data, at, end)
         run, at = uvarint(data, at, end, count - len(gaps) - 1)
         gaps += [gap] + [usual] * run
-    operands = at
+    operands = [at]
     for _ in range(count):
         _, at = uvarint(data, at, end)
+        operands.append(at)
     tokens, out, done = _lz4(data[at:], length), bytearray(), 0
     if len(tokens) != length:
         raise MalformedError
-    for gap in gaps:
+    for gap, (begin, after) in zip(gaps, pairwise(operands), strict=True):
         if gap > length - done:
             raise MalformedError
         out += tokens[done : done + gap]
         done += gap
         out.append(_MARK)
-        begin = operands
-        _, operands = uvarint(data, operands, end)
-        out += data[begin:operands]
+        out += data[begin:after]
     return bytes(out + tokens[done:])

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import array
 import contextlib
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any
 
 from seismo.errors import RecordingError
 from seismo.pure import tokens
-from seismo.pure.arrow import arrow_stream
+from seismo.pure.columns import arrow_stream
 from seismo.pure.numbers import LARGEST, clamped, ints
 from seismo.pure.pieces import AFTER_GAP, noted_calls, streams_of
 from seismo.pure.tokens import Call, Dictionary, Machine, Sink
@@ -93,27 +93,19 @@ class Journal:
         """Return the longest call of each function, where the recorder noted it."""
         found: dict[int, tuple[Stream, Call]] = {}
         streams = {stream[:2]: stream for stream in self._streams}
-        for at, length in zip(self._longest[::2], self._longest[1::2], strict=True):
-            if at >= 12 and at + length <= len(self._data):
-                for numbers in noted_calls(self._data, at, at + length):
-                    self._note_longest(found, streams, numbers)
+        places = zip(self._longest[::2], self._longest[1::2], strict=True)
+        inside = ((at, at + length) for at, length in places if at >= 12 and at + length <= len(self._data))
+        noted = chain.from_iterable(noted_calls(self._data, at, end) for at, end in inside)
+        for thread, number, rank, depth, start, took in noted:
+            stream = streams.get((thread, number))
+            node = -1 if stream is None or rank == 0 else self._tree.rank(thread, rank)
+            if stream is not None and node >= 0:
+                flags = depth >> _LONGEST_DEPTH & _LONGEST_FLAGS
+                call = Call(-1, -1, node, depth & (1 << _LONGEST_DEPTH) - 1, flags)
+                call.start_ns = start + self._origin[thread]
+                call.end_ns, call.end_bound_ns = call.start_ns + took, -1
+                _keep_longest(found, self._function[node], stream, call)
         return self._call_columns([found[function] for function in sorted(found)], {})
-
-    def _note_longest(
-        self, found: dict[int, tuple[Stream, Call]], streams: Mapping[tuple[int, int], Stream], numbers: list[int]
-    ) -> None:
-        thread, number, rank, depth, start, took = numbers
-        stream = streams.get((thread, number))
-        node = -1 if stream is None or rank == 0 else self._tree.rank(thread, rank)
-        if stream is None or node < 0:
-            return
-        known = found.get(self._function[node])
-        if known is None or took > known[1].end_ns - known[1].start_ns:
-            flags = depth >> _LONGEST_DEPTH & _LONGEST_FLAGS
-            call = Call(-1, -1, node, depth & (1 << _LONGEST_DEPTH) - 1, flags)
-            call.start_ns = start + self._origin[thread]
-            call.end_ns, call.end_bound_ns = call.start_ns + took, -1
-            found[self._function[node]] = stream, call
 
     def gaps(self) -> list[tuple[int, int, int, int]]:
         """Return the intervals of threads in which events are missing."""
@@ -198,6 +190,12 @@ def _has_gap(stream: Stream) -> bool:
     return any(after.flags & AFTER_GAP or after.block != before.block + 1 for before, after in pairwise(heads))
 
 
+def _keep_longest(found: dict[int, tuple[Stream, Call]], function: int, stream: Stream, call: Call) -> None:
+    known = found.get(function)
+    if known is None or call.end_ns - call.start_ns > known[1].end_ns - known[1].start_ns:
+        found[function] = stream, call
+
+
 def _weights(columns: Mapping[str, list[Any]]) -> list[float]:
     """Return each node's mean ns per segment."""
     segments = [0.0] * len(columns["parent"])
@@ -253,9 +251,7 @@ class _Sums(Sink):
 
     def call(self, stream: Stream, call: Call) -> None:
         self.steps += 1
-        known = self.longest.get(self.function[call.node])
-        if known is None or call.end_ns - call.start_ns > known[1].end_ns - known[1].start_ns:
-            self.longest[self.function[call.node]] = stream, call
+        _keep_longest(self.longest, self.function[call.node], stream, call)
 
 
 class _Counted(Sink):

@@ -6,6 +6,7 @@ bytes before a window.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from seismo.pure.numbers import LARGEST, MalformedError, uvarint
@@ -339,11 +340,9 @@ class Machine:
         if kind == _LEFT_OUT:
             self.is_part = True
             counts, from_ = [0, 0, 0], 0
-            try:
+            with suppress(MalformedError):
                 for i in range(3):
                     counts[i], from_ = uvarint(text, from_, length)
-            except MalformedError:
-                pass
             self.sink.left_out(self.place, [min(count, LARGEST) for count in counts])
         self._wait(INSTANT, (kind, self.stack[-1].number if self.stack else -1, text))
         return at + length

@@ -9,6 +9,7 @@ contents alone, so any number of recordings may be merged in any order.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from itertools import pairwise
 from operator import add
 from typing import TYPE_CHECKING, Any
@@ -115,14 +116,12 @@ def _sorted_rows(
     return columns_of(kind, [rows[row] for row in order], texts), [new[start:end] for start, end in pairwise(ends)]
 
 
+@dataclass(slots=True)
 class _Holder:
     """A holder in several recordings, and its own holders."""
 
-    __slots__ = ("count", "held_by")
-
-    def __init__(self) -> None:
-        self.count = 0
-        self.held_by: dict[tuple[Any, ...], _Holder] = {}  # by object, holder, by, flags
+    count: int = 0
+    held_by: dict[tuple[Any, ...], _Holder] = field(default_factory=dict)  # by object, holder, by, flags
 
 
 def _merged_holders(parts: Sequence[Recording], objects: Sequence[Sequence[int]], texts: Texts) -> Columns:

@@ -31,12 +31,8 @@ class Times(NamedTuple):
 
     def and_also(self, other: Times) -> Times:
         """Return the intersection of both bounds."""
-        return Times(
-            max(self.start_least, other.start_least),
-            min(self.start_most, other.start_most),
-            max(self.end_least, other.end_least),
-            min(self.end_most, other.end_most),
-        )
+        bounds = zip((max, min, max, min), self, other, strict=True)
+        return Times(*(tighter(mine, others) for tighter, mine, others in bounds))
 
 
 ALL_TIMES = Times()
