@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from seismo import progress
 from seismo.dataset.files import arrow_column
-from seismo.dataset.schema import KEYS, NUMBERS, TABLES, sum_of
+from seismo.dataset.schema import KEYS, NUMBERS, SUMS, TABLES, sum_of
 from seismo.dataset.tasks import STATE
 from seismo.model.columns import (
     KEY,
@@ -224,7 +224,7 @@ class _Reduction:
         kept = paths.take(arrow_column(known, "q")) if len(known) < len(depths) else paths
         above = [new.get(at.get((keys[node], parents[node]), -1), -1) for node in known]
         table = {name: zeros(len(known), "d" if code == "d" else "q") for name, code in SCHEMA["nodes"]}
-        for name in SCHEMA_OF_SUMS:
+        for name in (*SUMS, "flags"):
             table[name] = column(kept, name)
         own, waits = column(kept, "own_ns").tolist(), table["wait_ns"].tolist()
         table["id"] = ints(range(len(known)))
@@ -324,9 +324,6 @@ def _site(row: dict[str, Any]) -> tuple[int, int, int, int]:
 def loss(detail: str, count: int = 1) -> dict[str, Any]:
     """Return the row of a loss of the dataset."""
     return {"kind": LOST, "count": count, "thread": -1, "detail": detail}
-
-
-SCHEMA_OF_SUMS = ("calls", "resumes", "exceptions", "awaits", "await_ns", "wait_ns", "ready_ns", "lock_ns", "flags")
 
 
 def reduced(dataset: Dataset, entries: Sequence[Entry], by_tasks: bool) -> Recording:

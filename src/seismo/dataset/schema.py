@@ -23,10 +23,10 @@ SHARED = ("functions", "paths")  # folders: tables that the recordings share
 Q, N, D, F, B, S, M = "qidfbsm"
 SQL = {Q: "bigint", N: "integer", D: "double", F: "float", B: "boolean", S: "varchar", M: "map(varchar, varchar)"}
 
-# What is counted and timed in calls.
+# What is counted and timed in calls, as the nodes of a recording have it.
+SUMS = ("calls", "resumes", "exceptions", "wait_ns", "ready_ns", "lock_ns", "awaits", "await_ns")
 NUMBERS = [
-    *[(name, Q) for name in ("calls", "resumes", "exceptions")],
-    *[(name, Q) for name in ("own_ns", "total_ns", "wait_ns", "ready_ns", "lock_ns", "awaits", "await_ns")],
+    *[(name, Q) for name in (*SUMS[:3], "own_ns", "total_ns", *SUMS[3:])],
     *[(name, F) for name in ("own_square", "own_distortion", "wait_square")],
     ("flags", N),
 ]

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from seismo import progress
 from seismo.dataset import content_hash, tasks
 from seismo.dataset.files import COMMIT, TableFile, arrow_column, clean, unwritable
-from seismo.dataset.processes import by_process
 from seismo.dataset.remote import folder_at, is_url
-from seismo.dataset.schema import MARKER, RECORDINGS, TABLES, VERSION, library
+from seismo.dataset.schema import MARKER, RECORDINGS, SUMS, TABLES, VERSION, library
 from seismo.dataset.shared import Known
 from seismo.dataset.tasks import TASK
 from seismo.errors import RecordingError, SeismoError, UsageError
@@ -104,7 +103,7 @@ class Writer:
             self._read_processes()
         except OSError as error:
             raise unwritable(error, self._folder.path) from None
-        parts = [(content_hash.of_process(row, part), row, part) for row, part in by_process(recording)]
+        parts = [(content_hash.of_process(row, part), row, part) for row, part in tasks.by_process(recording)]
         there = [key for key, row, _ in parts if row and content_hash.numbers([key])[0] in self._processes]
         kept = f"{len(there)} of its {len(parts)} processes are in the dataset already" if there else ""
         if len(there) == len(parts) or (there and any(len(recording._raw[kind]["id"]) for kind in (*PLACES, "types"))):
@@ -281,8 +280,7 @@ class _Tables(ExitStack):
             "main": pc.take(pc.not_equal(main, 0), arrow_column(nodes["thread"], "q")),
             "function": pc.take(hashes, arrow_column(nodes["function"], "q")),
             "path": array.array("q", paths),
-            **{name: nodes[name] for name in ("calls", "resumes", "exceptions", "awaits", "await_ns", "flags")},
-            **{name: nodes[name] for name in ("wait_ns", "ready_ns", "lock_ns")},
+            **{name: nodes[name] for name in (*SUMS, "flags")},
             **{name: pc.round(arrow_column(times[name], "d")) for name in ("own_ns", "total_ns")},
             **_errors(times["own_error_ns"], distortion, nodes["wait_sq"]),
         }
@@ -299,8 +297,7 @@ class _Tables(ExitStack):
             for function, square in zip(of, nodes["wait_sq"].tolist(), strict=True):
                 waits[function] += square
         errors = _errors(functions.numbers("own_error_ns"), part._estimated["function_distortion_ns"], waits)
-        names = ("calls", "resumes", "exceptions", "awaits", "await_ns", "wait_ns", "ready_ns", "lock_ns")
-        columns = {name: arrow_column(functions.numbers(name), "q") for name in names}
+        columns = {name: arrow_column(functions.numbers(name), "q") for name in SUMS}
         columns |= {name: pc.round(arrow_column(functions.numbers(name), "d")) for name in ("own_ns", "total_ns")}
         columns |= {"function": hashes, "flags": arrow_column(functions.numbers("lower_bound"), "q"), **errors}
         used = arrow_column(sorted(set(of)), "q")

@@ -74,7 +74,9 @@ def tokens(text: str) -> list[Token]:
         elif char.isdecimal() and char.isascii():
             token = _number(text, at)
         elif char.isidentifier():
-            end = _word_end(text, at)
+            end = at + 1
+            while end < len(text) and ("a" + text[end]).isidentifier():
+                end += 1
             token = Token(WORD, text[at:end], at, end)
         else:
             token = _sign(text, at)
@@ -82,13 +84,6 @@ def tokens(text: str) -> list[Token]:
         at = token.end
     found.append(Token(END, "", len(text), len(text)))
     return found
-
-
-def _word_end(text: str, at: int) -> int:
-    end = at + 1
-    while end < len(text) and ("a" + text[end]).isidentifier():
-        end += 1
-    return end
 
 
 def _sign(text: str, at: int) -> Token:

@@ -138,19 +138,15 @@ def paths_of(pattern: str, script: str) -> tuple[str, ...]:
     if pattern.startswith("/"):
         return (pattern,)
     if pattern.startswith("./"):
-        rest = _trimmed(pattern)
+        rest = pattern
+        while rest.startswith("./"):
+            rest = rest[2:].lstrip("/")
         here = _literal(_folder()) + rest
         own = (_literal(script),) if script and matches(here, _flat(script)) else ()
         return (rest, "./" + rest, here, *own)
     if script and not any(char in pattern for char in "*?[") and _flat(script).endswith("/" + pattern):
         return (_literal(script),)
     return (pattern, "*/" + pattern)
-
-
-def _trimmed(path: str) -> str:
-    while path.startswith("./"):
-        path = path[2:].lstrip("/")
-    return path
 
 
 def _folder() -> str:

@@ -12,7 +12,7 @@ the same suffix.
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from seismo.formats import coverage_json, speedscope
 from seismo.formats.base import Format
@@ -38,16 +38,14 @@ def _write(recording: Recording, out: TextIO) -> None:
     out.write(f'{{"format":"seismo","version":{VERSION},\n"meta":{_meta(recording.meta)},\n')
     write_table(out, "processes", recording.processes, special={"argv": _argv})
     write_table(out, "threads", recording.threads, special={"main": truth})
-    write_table(out, "functions", recording.functions, _FUNCTIONS, {"kind": _kind, "lower_bound": truth})
+    kinds = {number: json_text(kind) for number, kind in KINDS.items()}
+    special = {"kind": lambda kind: kinds.get(kind, kinds[PYTHON]), "lower_bound": truth}
+    write_table(out, "functions", recording.functions, _FUNCTIONS, special)
     write_table(out, "tree", recording.tree, _TREE)
     if recording.kind == OBJECTS:
         write_objects(out, recording)
     write_table(out, "losses", recording.losses, last=True)
     out.write("}\n")
-
-
-def _kind(value: Any) -> str:
-    return f'"{KINDS.get(value, "python")}"'
 
 
 def _argv(value: object) -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import array
+from collections import defaultdict
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from seismo import _core
@@ -170,12 +172,8 @@ def with_rows(tables: Tables, chosen: Mapping[str, Sequence[int]]) -> Tables:
 
 def distinct(keys: Iterable[Any]) -> list[tuple[Any, int]]:
     """Return the keys, each with the number of equal ones before it."""
-    seen: dict[Any, int] = {}
-    result = []
-    for key in keys:
-        seen[key] = seen.get(key, -1) + 1
-        result.append((key, seen[key]))
-    return result
+    counts: defaultdict[Any, Iterator[int]] = defaultdict(count)
+    return [(key, next(counts[key])) for key in keys]
 
 
 def less(now: Columns, before: Columns, names: Iterable[str], rows: Sequence[int | None]) -> Columns:

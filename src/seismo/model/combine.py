@@ -44,6 +44,7 @@ from seismo.model.recording import Recording
 from seismo.model.table import Strings
 from seismo.model.trace.copy_to_file import copied
 from seismo.model.trace.file_chunks import joined
+from seismo.model.wait_times import PLACES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -267,8 +268,7 @@ def with_losses(recording: Recording, more: Sequence[dict[str, Any]]) -> Recordi
 
 # ---- subtract ----
 
-_PLACE = ("id", "parent", "thread", "function", "flags")
-_GROWING = tuple(name for name, _ in SCHEMA["nodes"] if name not in _PLACE)
+_GROWING = tuple(name for name, _ in SCHEMA["nodes"] if name not in PLACES)
 
 
 def subtract(later: Recording, earlier: Recording) -> Recording:

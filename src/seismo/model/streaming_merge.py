@@ -6,10 +6,10 @@ the call tree, which is nearly all of a recording of calls. They need not be in 
 contexts is in memory, but packed.
 
 Each recording is therefore read more than once. The first reading collects its functions, processes, threads and
-losses, which determine all new numbers. It also counts the recording's own rows and adds up the sums. Sums are
-organized as a binary counter, which bounds their number by the logarithm of the number of recordings: two recordings
-are merged, then the results of two such merges, and so on. Then each recording's own rows are written directly to the
-file, in the order of the threads. Recordings of objects, whose rows may refer to any node, are sums as a whole.
+losses, which determine all new numbers, and adds up the sums. These are organized as a binary counter, which bounds
+their number by the logarithm of the number of recordings: two recordings are merged, then the results of two such
+merges, and so on. Then each recording's own rows are written directly to the file, in the order of the threads.
+Recordings of objects, whose rows may refer to any node, are sums as a whole.
 
 Memory holds a number for each function of each recording, and the rows of its threads.
 """

@@ -24,6 +24,7 @@ is one class to the reader.
 
 from __future__ import annotations
 
+import functools
 from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
@@ -39,7 +40,7 @@ from seismo.model.enums import (
 from seismo.model.objects.rows import IN_BIRTHS, IN_NS, ObjectRow, TypeRow
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from seismo.model.recording import Recording
 
@@ -165,7 +166,7 @@ def by_type_and_line(recording: Recording) -> list[ObjectGroup]:
 
 def by_path(recording: Recording) -> list[ObjectGroup]:
     """Return the objects by type, creating line and call path (or function) in any thread, most births first."""
-    return _grouped(recording, paths=Paths(recording))
+    return _grouped(recording, path_of=_paths(recording))
 
 
 def totals(recording: Recording) -> ObjectGroup:
@@ -181,7 +182,9 @@ def types_in(recording: Recording) -> int:
     return len({row.full_name for row in recording.types})
 
 
-def _grouped(recording: Recording, with_type: bool = True, paths: Paths | None = None) -> list[ObjectGroup]:
+def _grouped(
+    recording: Recording, with_type: bool = True, path_of: Callable[[ObjectRow], tuple[int, ...]] | None = None
+) -> list[ObjectGroup]:
     types = list(recording.types)
     type_names = [row.full_name if with_type else "" for row in types]
     raw = recording._table("functions")
@@ -189,7 +192,7 @@ def _grouped(recording: Recording, with_type: bool = True, paths: Paths | None =
     groups: dict[tuple[str, int, int, tuple[int, ...]], ObjectGroup] = {}
     of = []
     for row in recording.objects:
-        key = type_names[row.type], row.line, row.function, paths.of(row) if paths else ()
+        key = type_names[row.type], row.line, row.function, path_of(row) if path_of else ()
         group = groups.get(key)
         if group is None:
             module, qualname, file = places[row.function] if row.function >= 0 else ("", "", "")
@@ -218,25 +221,20 @@ def _finished(recording: Recording, groups: Iterable[ObjectGroup], of: Sequence[
     return sorted(groups, key=lambda group: (-group.born, group.type, group.file, group.line, group.path))
 
 
-class Paths:
-    """The call paths of a recording's nodes, as ids of functions, the root first."""
+def _paths(recording: Recording) -> Callable[[ObjectRow], tuple[int, ...]]:
+    """Return a function that returns the call path of a row's objects, as ids of functions, the root first.
 
-    def __init__(self, recording: Recording) -> None:
-        nodes = recording._raw["nodes"]
-        self._parents: list[int] = nodes["parent"].tolist()
-        self._functions: list[int] = nodes["function"].tolist()
-        self._known: dict[int, tuple[int, ...]] = {}
+    Without a recorded one, the path is the creating function alone, if any.
+    """
+    nodes = recording._raw["nodes"]
+    parents, functions = nodes["parent"].tolist(), nodes["function"].tolist()
 
-    def of(self, row: ObjectRow) -> tuple[int, ...]:
-        """Return the call path of a row's objects; without a recorded one, the creating function alone, if any."""
-        if row.node < 0:
-            return (row.function,) if row.function >= 0 else ()
-        known = self._known.get(row.node)
-        if known is None:
-            known = self._known[row.node] = tuple(self._up(row.node))[::-1]
-        return known
-
-    def _up(self, node: int) -> Iterator[int]:
+    @functools.cache
+    def path_of(node: int) -> tuple[int, ...]:
+        found = []
         while node >= 0:
-            yield self._functions[node]
-            node = self._parents[node]
+            found.append(functions[node])
+            node = parents[node]
+        return tuple(reversed(found))
+
+    return lambda row: path_of(row.node) if row.node >= 0 else (row.function,) if row.function >= 0 else ()

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 from seismo.model.columns import (
     clamped,
     columns_of,
-    empty,
     ints,
     merged_rows,
     names_of,
@@ -52,8 +51,6 @@ def merged(
     texts: Texts,
 ) -> Tables:
     """Return the merged tables. Each part has new ids of functions, nodes and processes; `texts` collects strings."""
-    if not any(len(part._raw[kind]["id"]) for part in parts for kind in KINDS):
-        return {kind: empty(kind) for kind in KINDS}
     tables: Tables = {}
     names = ("module", "name", "size", "item_size")
     tables["types"], types = merged_rows("types", names, parts, texts, flag=TYPE_AT_MOST, key_of=type_key)

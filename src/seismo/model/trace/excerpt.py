@@ -133,17 +133,20 @@ def _tables(
         for row in range(len(raw["threads"]["id"]))
         if row in busy or (where is None and _ran(recording, row, first, last))
     ]
-    of_processes = raw["threads"]["process"].tolist()
-    processes = sorted({of_processes[row] for row in threads})
+    process_of = raw["threads"]["process"].tolist()
+    processes = sorted({process_of[row] for row in threads})
     functions = sorted({raw["nodes"]["function"][node] for node in kept})
-    new_threads = new_numbers(threads, len(of_processes))
+    new_threads = new_numbers(threads, len(process_of))
     new_nodes = new_numbers(kept, len(parents))
     chosen = {"processes": processes, "threads": threads, "functions": functions, "nodes": kept}
     used = (*chosen, "sources")
     tables = {kind: table if kind in used else empty(kind) for kind, table in raw.items()}
     tables = with_rows(tables, chosen)
-    _end_processes(tables["processes"], recording.calls.start_ns + last)
-    _limit_threads(tables["threads"], recording.calls.start_ns + first, recording.calls.start_ns + last)
+    of_processes, until = tables["processes"], recording.calls.start_ns + last
+    # Processes keep their starts, the origin of times.
+    of_processes["end_ns"] = ints(min(when, until) for when in of_processes["end_ns"].tolist())
+    of_processes["waits"] = zeros(len(processes))
+    _limit_threads(tables["threads"], recording.calls.start_ns + first, until)
     tables["nodes"] = _nodes(tables["nodes"], kept, counts)
     tables["losses"] = _losses(recording, last, new_threads)
     part = {"from_ns": first, "to_ns": min(last, recording.calls.end_ns), "where": "" if where is None else str(where)}
@@ -159,12 +162,6 @@ def _ran(recording: Recording, thread: int, first: int, last: int) -> bool:
     calls, threads = recording.calls, recording._raw["threads"]
     start, end = threads["start_ns"][thread] - calls.start_ns, calls._ends[thread]
     return start < last and (end < 0 or end >= first)
-
-
-def _end_processes(table: Columns, end: int) -> None:
-    """End the processes at this Unix time at the latest. They keep their starts, the origin of times."""
-    table["end_ns"] = ints(min(when, end) for when in table["end_ns"].tolist())
-    table["waits"] = zeros(len(table["waits"]))
 
 
 def _limit_threads(table: Columns, first: int, last: int) -> None:
