@@ -1,7 +1,7 @@
 """What some code did, without what it ran in."""
 
 from seismo.model import Builder
-from seismo.model.subtree import subtree_of
+from seismo.model.combine import subtree_of
 
 BEFORE = 4
 

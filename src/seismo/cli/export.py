@@ -29,6 +29,7 @@ from seismo.coverage.recorded_settings import for_recording
 from seismo.coverage.settings import rcfile_of
 from seismo.errors import UsageError
 from seismo.escape import shell_word
+from seismo.formats.base import cut_ns
 from seismo.formats.destination import check_free
 from seismo.model.trace.call_filter import about_calls
 from seismo.model.trace.excerpt import cut_into
@@ -157,7 +158,7 @@ def _say_of_a_trace(recording: Recording, entry: Format, args: Namespace) -> Non
     if recording.calls and entry.name == "json" and not args.format:
         timeline = shell_word(f"{args.output.removesuffix('.json')}.trace.json")
         say(f"the file has tables and no timeline; with the timeline: {export} -o {timeline}")
-    cut = entry.cut_ns(recording)
+    cut = cut_ns(recording, entry.most_calls) if entry.most_calls else None
     if cut is None:
         return
     end = f"{cut / 1e9:,.3f} s of {recording.calls.end_ns / 1e9:,.3f} s"

@@ -127,10 +127,6 @@ class Format:
             else:
                 self.writer(recording, out)
 
-    def cut_ns(self, recording: Recording) -> int | None:
-        """Return the time at which a trace with too many calls is cut, in ns from its start, or None."""
-        return cut_ns(recording, self.most_calls) if self.most_calls and recording.calls else None
-
     def holds(self, kind: str) -> bool:
         """Return True if recordings of this kind can be written."""
         return not self.of or shown_as(kind) in self.of
@@ -155,7 +151,7 @@ class Format:
 
 
 def cut_ns(recording: Recording, most: int) -> int | None:
-    """Return the time up to which a trace has at most `most` calls, or None if it has no more in all."""
+    """Return the time (ns from its start) up to which a trace has at most `most` calls, or None if it has no more."""
     size = 0
     for block in sorted(recording.calls.blocks, key=lambda block: block.time_ns):
         size += block.size

@@ -37,6 +37,7 @@ from seismo.model.columns import (
     with_rows,
     zeros,
 )
+from seismo.model.enums import BEFORE_START
 from seismo.model.lines import merge as lines
 from seismo.model.objects import merge as object_tables
 from seismo.model.objects import subtract as object_snapshots
@@ -47,7 +48,7 @@ from seismo.model.trace.file_chunks import joined
 from seismo.model.wait_times import PLACES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from seismo.model.trace.file_chunks import Pieces
 
@@ -409,4 +410,24 @@ def restricted(recording: Recording, threads: set[int]) -> Recording:
         if not 0 <= thread < count:
             raise ValueError(f"no thread {thread}: there are {count}")
     tables = with_rows(recording._raw, {"threads": sorted(threads)})
+    return Recording(tables, recording._strings, recording.meta, recording.problems, recording.times)
+
+
+def subtree_of(recording: Recording, is_its: Callable[[str], bool]) -> Recording:
+    """Return the recording of some code: its functions, all they called, and threads that began in the meantime.
+
+    `is_its` returns True for a file (co_filename) of the code. Callers of the code, and threads that were running when
+    the recording began, are left out.
+    """
+    nodes = recording._raw["nodes"]
+    files = recording.functions["file"]
+    its = {row for row, file in enumerate(files) if is_its(file)}
+    flags, parents, functions = (nodes[name].tolist() for name in ("flags", "parent", "function"))
+    kept = [False] * len(flags)
+    for row, (parent, function) in enumerate(zip(parents, functions, strict=True)):
+        begun = parent < 0 and not flags[row] & BEFORE_START
+        kept[row] = begun or function in its or (parent >= 0 and kept[parent])
+    roots = ints(parent if parent >= 0 and kept[parent] else -1 for parent in parents)
+    rows = list(compress(range(len(kept)), kept))
+    tables = with_rows({**recording._raw, "nodes": {**nodes, "parent": roots}}, {"nodes": rows})
     return Recording(tables, recording._strings, recording.meta, recording.problems, recording.times)

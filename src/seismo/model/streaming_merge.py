@@ -76,7 +76,10 @@ def merge_into(
     for opener in progress.over("reading recordings", openers, len(openers)):
         part = opener()
         if any(len(part._raw[kind]["id"]) for kind in OF_OBJECTS):
-            merged = _merged_in_turn(openers)
+            total = _Sum()
+            for again in progress.over("merging recordings", openers, len(openers)):
+                total.add(again())
+            merged = total.total()
             (combine.with_losses(merged, losses) if losses else merged).save(target)
             return
         plan.add(combine.problem_losses(part))
@@ -84,13 +87,6 @@ def merge_into(
     if losses and plan.parts:
         plan.parts[0] = combine.with_losses(plan.parts[0], losses)
     write_file(target, lambda fd: plan.write(_core.Writer(fd)))
-
-
-def _merged_in_turn(openers: Sequence[Opener]) -> Recording:
-    total = _Sum()
-    for opener in progress.over("merging recordings", openers, len(openers)):
-        total.add(opener())
-    return total.total()
 
 
 class _Sum:

@@ -109,8 +109,7 @@ class Profiled(CellResult):
     @property
     def recording(self) -> Recording:
         """The recording of the calls below the cell; the kernel's own calls are left out."""
-        from seismo.model.combine import with_files
-        from seismo.model.subtree import subtree_of
+        from seismo.model.combine import subtree_of, with_files
 
         recording = subtree_of(super().recording, self.file.__eq__)
         # This also merges a cell's last expression, which is compiled separately under the same name.
