@@ -118,8 +118,9 @@ class _Thread:
         shown = [self._shown[function] for function in self._functions]
         count = len(shown)
         python = [frame.kind not in (C, SYNTHETIC) for frame in shown]
-        groups: dict[str, int] = {}
-        resources = [groups.setdefault(_resource(frame), len(groups)) for frame in shown]
+        groups: dict[str, int] = {}  # on the page: modules, or files of functions without one
+        titles = (name("", frame.module or frame.file.rpartition("/")[2] or "?") for frame in shown)
+        resources = [groups.setdefault(title, len(groups)) for title in titles]
         lines = [frame.line if frame.line > 0 else None for frame in shown]
         zeros, nothing = [0] * count, [None] * count
         names = [self._strings[text] for text in groups]
@@ -151,15 +152,10 @@ class _Thread:
             },
             "nativeSymbols": {column: [] for column in ("libIndex", "address", "name", "functionSize")},
         }
-        titles = ("data", "name", "startTime", "endTime", "phase")
-        markers: dict[str, Any] = {title: [row[place] for row in self._markers] for place, title in enumerate(titles)}
+        columns = ("data", "name", "startTime", "endTime", "phase")
+        markers: dict[str, Any] = {column: [row[at] for row in self._markers] for at, column in enumerate(columns)}
         markers["name"] = [self._strings[text] for text in markers["name"]]
         return tables | {"markers": markers | {"category": [_OTHER] * len(self._markers)}}
-
-
-def _resource(frame: Frame) -> str:
-    """Return the group of a function on the page: its module, or its file if it has none."""
-    return name("", frame.module or frame.file.rpartition("/")[2] or "?")
 
 
 def _ms(ns: int) -> str:

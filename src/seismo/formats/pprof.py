@@ -248,10 +248,6 @@ class _Reader:
             paths.columns["flags"][node] |= LOWER_BOUND
 
 
-def _read(data: bytes) -> Recording:
-    return _Reader(unzip(data) if data[:2] == b"\x1f\x8b" else data).recording()
-
-
 FORMAT = Format(
     name="pprof",
     description="Google's profile.proto, gzipped: pprof, go tool pprof, Pyroscope, Parca",
@@ -260,7 +256,7 @@ FORMAT = Format(
     counts=True,
     labels=True,
     writer=_write,
-    reader=_read,
+    reader=lambda data: _Reader(unzip(data) if data[:2] == b"\x1f\x8b" else data).recording(),
     lost=f"errors, kinds of functions, the order of frames beyond {MAX_DEPTH} levels; losses become comments",
     kept="processes and threads, functions, paths, counts, own and awaited time, lower bounds",
     lists_losses=True,
