@@ -241,7 +241,7 @@ def test_spans_sum_up_the_calls_of_a_function():
     b.object_span(f, 1, 4, born=10, died=10)
     b.object_span(g, 5, 1, end_ns=5)
     one, other = spans(b.build())
-    counts = (one.calls, one.running, one.born, one.died, one.born - one.died, one.alive)
+    counts = (one.calls, one.running, one.born, one.died, one.escaping, one.alive)
     assert (one.function, counts) == (f, (5, 1, 20, 17, 3, 1))
     assert other.function == g
 

@@ -28,9 +28,6 @@ class Known:
         self._folder = folder
         self._functions: dict[bytes, int] = {}  # flags by hash
         self._paths: dict[bytes, int] = {}  # numbers by hash
-        self._read()
-
-    def _read(self) -> None:
         for file in self._newest("functions"):
             columns = self._columns(file, "function", "flags")
             for function, flags in zip(*columns, strict=True) if columns else ():

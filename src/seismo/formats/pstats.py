@@ -179,7 +179,8 @@ class _Marshal:
                 key = self.value(depth + 1)
                 if key is self._END:
                     return items
-                if not _is_plain(key):  # before hashing, which would take forever for nested tuples of tuples
+                # Before hashing, which would take forever for nested tuples of tuples.
+                if not (isinstance(key, tuple) and len(key) == 3 and all(isinstance(part, str | int) for part in key)):
                     raise ValueError("a key of a dict is not a function")
                 items[key] = self.value(depth + 1)
         count = self._take(1)[0] if kind == ")" else self._int()
@@ -213,10 +214,6 @@ class _Marshal:
         digits = [int.from_bytes(self._take(2), "little") for _ in range(abs(count))]
         value = sum(digit << (15 * place) for place, digit in enumerate(digits))
         return -value if count < 0 else value
-
-
-def _is_plain(key: object) -> bool:
-    return isinstance(key, tuple) and len(key) == 3 and all(isinstance(part, str | int) for part in key)
 
 
 def read_marshal(data: bytes) -> object:

@@ -80,6 +80,11 @@ class Spans:
     died: int
     alive: int
 
+    @property
+    def escaping(self) -> int:
+        """The objects born in a call and alive at its end."""
+        return self.born - self.died
+
 
 def spans(recording: Recording) -> list[Spans]:
     """Return the watched calls by function, most calls first."""
