@@ -26,7 +26,6 @@ from seismo.coverage.analysis import analyze
 from seismo.coverage.settings import Settings
 from seismo.errors import RecordingError
 from seismo.model import Recording, diff_objects, merge, read
-from seismo.model.lines.merge import context_rows
 from seismo.model.objects.groups import by_line, by_path, by_type, by_type_and_line, totals
 from seismo.model.objects.leaks import leaks, spans
 
@@ -215,7 +214,7 @@ def use(data: bytes) -> None:
     for run in recording.calls.overview(columns=100).runs:
         assert run.start_ns <= run.end_ns, run
         assert 0 <= run.most_ns <= run.busy_ns, run
-    list(context_rows(recording))
+    list(recording.context_rows())
     list(recording.combined().functions)
     analyze(recording, Settings()).totals  # noqa: B018
     recording.subtract(recording)

@@ -12,7 +12,6 @@ from objects_made import drawn
 
 from seismo.errors import RecordingError
 from seismo.model import Builder, Recording, merge, merge_files, merge_into, read
-from seismo.model.lines.merge import context_rows
 
 
 def made(seed: int) -> Recording:
@@ -78,7 +77,7 @@ def ran(recording: Recording) -> set[tuple[object, ...]]:
         [(names[row.function], row.line) for row in recording.lines],
         [(names[row.function], row.from_line, row.to_line) for row in recording.arcs],
     )
-    return {(contexts[context], *rows[kind][row]) for context, kind, row in context_rows(recording)}
+    return {(contexts[context], *rows[kind][row]) for context, kind, row in recording.context_rows()}
 
 
 @given(st.lists(st.integers(0, 10**6), min_size=1, max_size=5), st.randoms())

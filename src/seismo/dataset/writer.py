@@ -21,7 +21,7 @@ from seismo.errors import RecordingError, SeismoError, UsageError
 from seismo.model.columns import KEY, named_rows
 from seismo.model.combine import problem_losses
 from seismo.model.enums import TYPE_AT_MOST, TYPE_ESTIMATED
-from seismo.model.lines.merge import PLACES, context_rows
+from seismo.model.lines.merge import PLACES
 from seismo.model.recording import read
 
 if TYPE_CHECKING:
@@ -316,7 +316,7 @@ class _Tables(ExitStack):
             for kind, line, to_line in kinds
         ]
         columns = ("context", "arc", "function", "line", "to_line")
-        ran = ((names[context], bool(kind), *places[kind][row]) for context, kind, row in context_rows(recording))
+        ran = ((names[context], bool(kind), *places[kind][row]) for context, kind, row in recording.context_rows())
         self._rows("contexts", (dict(zip(columns, row, strict=True)) for row in ran))
 
     def _births(self, recording: Recording, hashes: list[int], functions: list[bytes]) -> None:

@@ -19,7 +19,7 @@ from seismo.model.objects import rows as object_rows
 from seismo.model.table import Row, StringColumn, Strings, Table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import BinaryIO
 
     from seismo.expression import Expression
@@ -345,6 +345,12 @@ class Recording:
     )
     holders = _TableOf(object_rows.HolderRow, "The holders of survivors; a holder comes after the object it holds.")
     marks = _TableOf(object_rows.MarkRow, "The moments that the program named.")
+
+    def context_rows(self) -> Iterator[tuple[int, int, int]]:
+        """Yield (context, kind, row) for each row of lines (kind 0) and arcs (kind 1) that ran in a context."""
+        from seismo.model.lines.merge import context_rows
+
+        return context_rows(self)
 
     def within(self, contexts: Iterable[int]) -> Recording:
         """Return the recording with only the lines and arcs that ran in one of the contexts (ids)."""

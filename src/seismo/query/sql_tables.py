@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, get_type_hints
 from seismo import recording_kinds
 from seismo.model import Recording
 from seismo.model import table as rows
-from seismo.model.lines.merge import context_rows
 from seismo.model.objects import rows as object_rows
 from seismo.model.recording import FOREVER
 from seismo.model.table import StringColumn, Strings, Table, enums_of
@@ -175,7 +174,7 @@ def _gaps(source: Source) -> list[GapRow]:
 
 
 def _ran(source: Source) -> list[tuple[int, int]]:
-    return [(context, line) for context, kind, line in context_rows(source.recording) if kind == 0]
+    return [(context, line) for context, kind, line in source.recording.context_rows() if kind == 0]
 
 
 TABLES = {
