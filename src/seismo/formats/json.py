@@ -52,8 +52,8 @@ def _write(recording: Recording, out: TextIO) -> None:
     special = {"kind": lambda kind: kinds.get(kind, kinds[PYTHON]), "lower_bound": _truth}
     _write_table(out, "functions", recording.functions, _FUNCTIONS, special)
     _write_table(out, "tree", recording.tree, _TREE)
-    if recording.kind == OBJECTS:
-        _write_objects(out, recording)
+    if recording.kind in _MORE:
+        _MORE[recording.kind](out, recording)
     _write_table(out, "losses", recording.losses, last=True)
     out.write("}\n")
 
@@ -214,6 +214,9 @@ def _write_leaks(out: TextIO, recording: Recording) -> None:
     names = (*_LEAKS, "bytes", "at_least", "parts", "objects", "verdict")
     _write_table(out, "leaks", columns, names, {**_TRUTHS, "parts": json_text, "objects": json_text})
 
+
+# The writers of further lists, by kind of recording.
+_MORE = {OBJECTS: _write_objects}
 
 FORMAT = Format(
     name="json",

@@ -121,7 +121,7 @@ def block(place: tuple[int, int], bits: int) -> tuple[int, int, int]:
 
 
 class PackedContexts:
-    """What ran in the contexts of many recordings, in row numbers of the result: a few bytes for 64 rows."""
+    """The lines and arcs of many recordings' contexts, in row numbers of the result: a few bytes for 64 rows."""
 
     def __init__(self, names: Iterable[str], tables: Tables) -> None:
         """Begin with the names of all contexts and with the tables of the result, which have all lines and arcs."""
