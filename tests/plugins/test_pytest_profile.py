@@ -27,6 +27,8 @@ def work(n):
     return sum(step(i) for i in range(n))
 
 def step(i):
+    for _ in range(200):  # long enough for more than a hundredth of the time, below which a table leaves it out
+        pass
     return i
 
 def connect():
