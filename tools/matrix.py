@@ -369,7 +369,7 @@ def selected(label: str, labels: list[str]) -> list[list[str]]:
 def runs(lines: list[str], options: argparse.Namespace) -> list[Run]:
     """Return the runs for the lines of standard input, the longest first, so that no core idles at the end.
 
-    The newest release comes first, then the debug builds and the other releases, both newest first.
+    The releases come first, from the newest on, then the free-threaded and the debug builds.
     """
     found = []
     labels = [line.split()[0] for line in lines]
@@ -395,7 +395,7 @@ def runs(lines: list[str], options: argparse.Namespace) -> list[Run]:
             run.tests = []
         found.append(run)
     Packages.shared(found)
-    return sorted(found, key=lambda run: (not run.all_packages, not run.label.endswith("debug")))
+    return sorted(found, key=lambda run: run.label not in releases_of(labels))
 
 
 def main() -> int:

@@ -37,9 +37,9 @@ def run_tests(
     Print {"tests": [names], "failed": {name: what was said}} as JSON, or {"missing": why} if there is no such file.
     """
     out, sys.stdout = sys.stdout, io.StringIO()
-    replace()
     module = f"test.{name}"
     try:
+        replace()
         suite = unittest.defaultTestLoader.loadTestsFromModule(importlib.import_module(module))
     except ModuleNotFoundError as missing:
         print(json.dumps({"missing": str(missing)}), file=out)

@@ -37,11 +37,10 @@ def test_a_planted_straggler_is_named_first(tmp_path, seed):
     append(tmp_path / "ds", [tasks(seed)])
     with Dataset(tmp_path / "ds") as dataset:
         found = explain(dataset, "process", limit=100)
-    first, second, *_ = found.functions
+    first = found.functions[0]
     assert (first.qualname, first.is_sure, first.groups, first.rest_calls) == ("retry", True, 1, 0)
     assert (len(found.slow), found.rest) == (20, 180)
     assert sum(row.part for row in found.functions) == pytest.approx(1)
-    assert first.slow_own > 5 * second.slow_own - second.rest_own
 
 
 def test_calls_explain_where_own_times_vary_too_much(tmp_path):

@@ -101,8 +101,8 @@ def run(tmp_path_factory):
         pytest.skip("programs with ThreadSanitizer do not run here")
 
     def build():
-        flags = {"CFLAGS": f"-O1 -g1 {THREAD}", "LDFLAGS": THREAD, "SEISMO_SANITIZE": "", "LD_PRELOAD": ""}
-        env = children.environment(CC=compiler, **flags)
+        others = dict.fromkeys(("SEISMO_SANITIZE", "SEISMO_WERROR", "LD_PRELOAD"), "")
+        env = children.environment(CC=compiler, CFLAGS=f"-O1 -g1 {THREAD}", LDFLAGS=THREAD, **others)
         words = ["setup.py", "-q", "build_ext", "--build-lib", str(folder), "--build-temp", str(folder / "temp")]
         with children.popen([sys.executable, *words], cwd=ROOT, env=env) as child:
             _, err = children.ended(child, 600)
