@@ -102,7 +102,8 @@ static void find_names(PyTypeObject *object, char **module, char **name) {
 
 static bool same_content(const void *record, const void *content) {
     const sm_objects_type *type = record, *wanted = content;
-    return type->flags == wanted->flags && type->special == wanted->special && type->basic_size == wanted->basic_size &&
+    unsigned flags = type->flags & ~SM_TYPE_FLAG_ESTIMATED; /* set since, by deaths of its objects */
+    return flags == wanted->flags && type->special == wanted->special && type->basic_size == wanted->basic_size &&
            strcmp(type->name, wanted->name) == 0 && strcmp(type->module, wanted->module) == 0;
 }
 

@@ -117,6 +117,17 @@ def test_what_another_thread_drops_meanwhile_is_not_the_collector_s():
     assert births.type("Leaf", "died", "died_by_gc") == (50, 0)
 
 
+def test_a_class_that_is_made_again_is_the_same_type_after_a_collection_of_its_objects():
+    with recorded(objects="types") as births:
+        for _ in range(2):
+            space = {}
+            exec("class Made:\n def __init__(self): self.me = self", space)
+            for _ in range(5):
+                space["Made"]()
+            gc.collect()
+    assert births.type("Made", "born", "died", "died_by_gc") == (10, 10, 10)
+
+
 def test_callbacks_of_weak_references_may_make_objects():
     made = []
 
