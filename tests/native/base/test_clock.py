@@ -102,7 +102,12 @@ def test_no_time_is_below_zero_or_above_the_walls(recorder, timing, jump):
     assert all(0 <= thread.wall_ns <= ran for thread in recording.threads)
     rows = list(recording.lines if recorder == "linetimes" else recording.functions)
     assert rows
+    slack = 1 + 1e-12  # of floats
     for row in rows:
-        assert 0 <= row.own_ns <= row.total_ns <= most, row
+        assert 0 <= row.own_ns <= row.total_ns * slack, row
+        assert row.total_ns <= most, row
         assert 0 <= row.await_ns <= ran, row
-    assert sum(row.own_ns for row in rows) <= most * (1 + 1e-12)  # of floats
+    # Of threads of the test's process, such as xdist's, the same time passes in other functions, too.
+    functions = recording.functions
+    ours = [row for row in rows if functions[getattr(row, "function", row.id)].file == __file__]
+    assert 0 < sum(row.own_ns for row in ours) <= most * slack
