@@ -94,6 +94,33 @@ def test_a_name_that_nothing_has_is_told(seismo, program):
     assert "nothing that ran" not in right.stderr + seismo("report", "r.seismo").stdout
 
 
+GARBAGE = """
+import gc, sys
+class Order:
+    def __init__(self):
+        self.me = self
+def handle():
+    Order()
+gc.disable()
+for _ in range(30):
+    handle()
+if sys.argv[1] == "on":
+    gc.enable()
+"""
+
+
+@POSSIBLE
+@pytest.mark.parametrize(("collector", "live"), [("on", 0), ("off", 30)])
+def test_garbage_in_cycles_is_no_leak(seismo, program, collector, live):
+    """It is collected before it is asked what is alive, unless the program has switched the collector off."""
+    (program / "garbage.py").write_text(GARBAGE)
+    seismo("objects", "-q", "--leaks", "handle", "-o", "r.seismo", "garbage.py", collector, status=0)
+    recording = read(program / "r.seismo")
+    order = of_type(recording, "__main__.Order")
+    assert (order.born, order.live, order.died_by_gc) == (30, live, 30 - live)
+    assert sum(row.span_live for row in recording.objects if row.type == order.id) == live
+
+
 @POSSIBLE
 def test_a_span_of_a_module_with_paths(seismo, program):
     taken = ["--span", "app.main", "--paths", "--holders", "0"]

@@ -102,7 +102,7 @@ def run(tmp_path_factory):
 
     def build():
         others = dict.fromkeys(("SEISMO_SANITIZE", "SEISMO_WERROR", "LD_PRELOAD"), "")
-        env = children.environment(CC=compiler, CFLAGS=f"-O1 -g1 {THREAD}", LDFLAGS=THREAD, **others)
+        env = children.environment(CC=compiler, CFLAGS=f"-O0 -g1 {THREAD}", LDFLAGS=THREAD, **others)
         words = ["setup.py", "-q", "build_ext", "--build-lib", str(folder), "--build-temp", str(folder / "temp")]
         with children.popen([sys.executable, *words], cwd=ROOT, env=env) as child:
             _, err = children.ended(child, 600)

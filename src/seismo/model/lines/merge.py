@@ -7,6 +7,7 @@ alone, so any engine may merge any number of recordings in any order.
 from __future__ import annotations
 
 import array
+import functools
 import zlib
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -56,7 +57,8 @@ def merged(parts: Sequence[Recording], function_maps: Sequence[Sequence[int]], t
         tables[kind], _ = merged_rows(kind, place, parts, texts, function=function_maps)
     contexts = PackedContexts((name for part in parts for (name,) in rows_of(part, "contexts")), tables)
     for part, functions in zip(parts, function_maps, strict=True):
-        contexts.add(part, functions)
+        if len(part._raw["contexts"]["id"]):
+            contexts.add(part, functions)
     tables["contexts"] = columns_of("contexts", [(name,) for name in contexts.names], texts)
     tables["context_hits"] = columns_of("context_hits", contexts.rows())
     return tables
@@ -126,9 +128,14 @@ class PackedContexts:
     def __init__(self, names: Iterable[str], tables: Tables) -> None:
         """Begin with the names of all contexts and with the tables of the result, which have all lines and arcs."""
         self.names = sorted(set(names))
-        places = (zip(*(tables[kind][name].tolist() for name in PLACES[kind]), strict=True) for kind in _KINDS)
-        self._rows = [{key: row for row, key in enumerate(keys)} for keys in places]
+        self._tables = tables
         self._packed = dict.fromkeys(self.names, zlib.compress(b""))
+
+    @functools.cached_property
+    def _rows(self) -> list[dict[tuple[int, ...], int]]:
+        """The row of each line and of each arc; most recordings have no contexts, and need none of this."""
+        places = (zip(*(self._tables[kind][name].tolist() for name in PLACES[kind]), strict=True) for kind in _KINDS)
+        return [{key: row for row, key in enumerate(keys)} for keys in places]
 
     def add(self, part: Recording, functions: Sequence[int]) -> None:
         """Add a recording. functions: the new id of each of its functions."""
