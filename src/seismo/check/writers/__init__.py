@@ -1,4 +1,4 @@
-"""Writers of a check's result, in formats for people and tools.
+"""Writers of a check's result, one module per format for people and tools.
 
 Each writer is a function of the Outcome that returns text. Names come from the measured program, so each writer escapes
 them as its format requires.
@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from seismo.check.writers.github_and_junit import github, junit
+from seismo.check.writers.github import github
+from seismo.check.writers.junit import junit
 from seismo.check.writers.report_sections import story
 from seismo.check.writers.text import text
 from seismo.report.story.document import document

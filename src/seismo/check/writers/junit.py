@@ -1,4 +1,4 @@
-"""Results for CI services: annotations of GitHub Actions beside the lines of a pull request, and JUnit's XML."""
+"""JUnit XML: a test case for each limit and subject, for viewers of test results."""
 
 from __future__ import annotations
 
@@ -13,42 +13,8 @@ if TYPE_CHECKING:
     from seismo.check.check_result import Outcome
 
 
-def github(outcome: Outcome) -> str:
-    """Return workflow commands: for the result, for each suspect and for each exceeded limit."""
-    level = {Verdict.BEYOND: "error", Verdict.UNDECIDED: "warning"}.get(outcome.verdict, "notice")
-    lines = [_command(level, wording.headline(outcome), title="seismo check")]
-    if outcome.verdict is Verdict.BEYOND:
-        for suspect in outcome.suspects:
-            path, _, line = suspect.where.rpartition(":")
-            if path and not path.startswith(("/", "lib/", "site-packages/", "<")):
-                title = f"{wording.name(suspect.function)} {wording.reason(suspect)}"
-                message = "\n".join([title, *wording.details(suspect)])
-                lines.append(_command("warning", message, file=path, line=line, title="seismo check"))
-    for finding in outcome.comparison.findings if outcome.comparison is not None else ():
-        if finding.verdict is Verdict.BEYOND:
-            old, new = finding.old, finding.new
-            numbers = f"{wording.both(old, new)} ({wording.change(old, new)})"
-            message = f"{wording.what(finding)}: {numbers}, limit {finding.limit}"
-            lines.append(_command("error", message, title="seismo check"))
-    return "\n".join(lines) + "\n"
-
-
-def _command(level: str, message: str, **properties: str) -> str:
-    given = ",".join(f"{name}={_property(value)}" for name, value in properties.items() if value)
-    return f"::{level} {given}::{_data(message)}"
-
-
-def _data(text: str) -> str:
-    shown = "\n".join(printable(line) for line in text.split("\n"))
-    return shown.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-
-
-def _property(text: str) -> str:
-    return _data(printable(text)).replace(":", "%3A").replace(",", "%2C")
-
-
 def junit(outcome: Outcome) -> str:
-    """Return JUnit XML with a test case for each limit and subject, for viewers of test results."""
+    """Return the file's text."""
     cases: list[str] = []
     failures = errors = 0
     details = []
