@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from seismo import progress
 from seismo.dataset import content_hash, tasks
 from seismo.dataset.files import COMMIT, TableFile, arrow_column, clean, unwritable
+from seismo.dataset.processes import by_process
 from seismo.dataset.remote import folder_at, is_url
 from seismo.dataset.schema import MARKER, RECORDINGS, SUMS, TABLES, VERSION, library
 from seismo.dataset.shared import Known
@@ -103,7 +104,7 @@ class Writer:
             self._read_processes()
         except OSError as error:
             raise unwritable(error, self._folder.path) from None
-        parts = [(content_hash.of_process(row, part), row, part) for row, part in tasks.by_process(recording)]
+        parts = [(content_hash.of_process(row, part), row, part) for row, part in by_process(recording)]
         there = [key for key, row, _ in parts if row and content_hash.numbers([key])[0] in self._processes]
         kept = f"{len(there)} of its {len(parts)} processes are in the dataset already" if there else ""
         if len(there) == len(parts) or (there and any(len(recording._raw[kind]["id"]) for kind in (*PLACES, "types"))):
