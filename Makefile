@@ -20,7 +20,7 @@ PIP := $(BIN)/python -m pip install -q --disable-pip-version-check
 PYTEST := $(BIN)/python -m pytest
 # Interpreters beside the machine's own, where this tool is there: one line each, a version and the command that runs it.
 INTERPRETERS := ../shared/tools/pythons
-# The development build has what only tests use; what users get is built without (tests/lint/test_entry_points.py).
+# The development build has what only tests use; what users get is built without (tools/try_wheel.py).
 export SEISMO_TESTING ?= 1
 # Where this is set, each of the thousands of children compiles all that it imports, which takes longer than most tests.
 unexport PYTHONDONTWRITEBYTECODE

@@ -1,14 +1,9 @@
-"""What only tests use of the native core is not in what users install."""
+"""What only tests use of the native core is not in what users install; tools/try_wheel.py looks into a wheel."""
 
 import ast
-import os
 import re
-import shutil
-import subprocess
-import sys
 import types
 
-import pytest
 from paths import ROOT
 
 from seismo import _core
@@ -54,30 +49,3 @@ def in_core() -> set[str]:
 def test_what_only_tests_use_is_not_built_for_users():
     unused = {name.lstrip(".") for name in in_core() - used_by_seismo()}
     assert unused - only_for_tests() == set(), "put them between #ifdef SM_TESTING and #endif"
-
-
-@pytest.mark.matrix
-def test_a_wheel_has_no_entry_points_of_tests(tmp_path):
-    """A wheel as users build it records, and lacks what the development build adds."""
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(("SEISMO", "PYTHONPATH"))}
-    environment["CFLAGS"] = "-O0 -g0"
-
-    def run(*words: str) -> str:
-        command = [sys.executable, *words]
-        done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout
-
-    for name in ("native", "src"):  # a copy, since an earlier build beside the sources would be taken for this one
-        shutil.copytree(ROOT / name, tmp_path / "source" / name, ignore=shutil.ignore_patterns("*.so", "__pycache__"))
-    for name in ("setup.py", "pyproject.toml", "MANIFEST.in", "README.md", "LICENSE"):
-        shutil.copy(ROOT / name, tmp_path / "source")
-    run("-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation", "-w", "wheels", "./source")
-    [wheel] = (tmp_path / "wheels").glob("*.whl")
-    run("-m", "pip", "install", "-q", "--no-deps", "--target", "installed", str(wheel))
-    environment["PYTHONPATH"] = str(tmp_path / "installed")
-    names = run("-c", "import seismo; from seismo import _core; print(*dir(_core), *dir(_core.Filter))").split()
-    assert "start" in names
-    assert set(names) & only_for_tests() == set()
-    assert run("-m", "seismo", "profile", "-q", "-o", "app.seismo", "-c", "print(1)") == "1\n"
-    assert "__main__" in run("-m", "seismo", "report", "app.seismo", "--all")

@@ -179,15 +179,15 @@ def contexts_made(number: int) -> Recording:
 @pytest.mark.parametrize(("make", "kind"), [(trees_made, "nodes"), (contexts_made, "context_hits")])
 def test_memory_of_what_stands_side_by_side_does_not_grow_with_the_number_of_recordings(tmp_path, make, kind):
     """What is no sum is in memory for one recording at a time."""
-    for number in range(24):
+    for number in range(12):
         make(number).save(tmp_path / str(number))
     program = (
         "import sys\nfrom seismo.model import merge_files\n"
         "folder, count = sys.argv[1:]\n"
         "merge_files([f'{folder}/{number}' for number in range(int(count))], folder + '/out')\n"
     )
-    few, many = peaks(program, *([tmp_path, count] for count in (4, 24)))
+    few, many = peaks(program, *([tmp_path, count] for count in (2, 12)))
     merged = read(tmp_path / "out")
-    assert len(merged._raw[kind]["id"]) == 24 * 12000
+    assert len(merged._raw[kind]["id"]) == 12 * 12000
     raw = sum(column.nbytes for table in merged._raw.values() for column in table.values())
     assert (many - few) * 1024 < raw / 6
