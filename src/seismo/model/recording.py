@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import functools
+import io
 import json
 import math
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic
 
 from seismo import _core
@@ -52,7 +52,7 @@ def read(source: str | os.PathLike[str] | bytes | bytearray | memoryview, *, run
     try:
         if not isinstance(source, (bytes, bytearray, memoryview)):
             where = os.fspath(source)
-            with Path(source).open("rb") as stream:
+            with io.open(source, "rb") as stream:  # noqa: UP020  the program may have replaced the builtin
                 data = _contents(stream)
         if not len(data):
             hint = "was the program killed before its first flush? record it again"
