@@ -23,9 +23,10 @@ def greenlets_may_run(name, way):
 def as_bare(lab, name, *words):
     """Run a program bare and by a verb: its output is the same, and its calls are those that it makes."""
     text, expected = PROGRAMS[name]
-    lab.write("program.py", text)
-    recorded = lab.run(["-m", "seismo", *words, "-q", "-o", "r.seismo", "program.py"])
-    assert recorded == lab.bare("program.py")
+    program = f"program_{name}.py".replace(" ", "_")
+    lab.write(program, text)
+    recorded = lab.run(["-m", "seismo", *words, "-q", "-o", "r.seismo", program])
+    assert recorded == lab.bare(program)
     calls = lab.calls()
     assert {name: calls.get(name) for name in expected} == expected
     assert not lab.open().problems
@@ -34,17 +35,17 @@ def as_bare(lab, name, *words):
 @pytest.mark.crossed
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_program(lab, name, way):
+def test_program(shared, name, way):
     greenlets_may_run(name, way)
-    as_bare(lab, name, "profile", *WAYS[way])
-    assert way != "counts" or "repaired" not in list(lab.open().losses["kind"])
+    as_bare(shared, name, "profile", *WAYS[way])
+    assert way != "counts" or "repaired" not in list(shared.open().losses["kind"])
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_traced_program(lab, name):
+def test_traced_program(shared, name):
     greenlets_may_run(name, "trace")
-    as_bare(lab, name, "trace")
-    assert "agrees with the tree" in children.seismo("info", "--verify", "r.seismo", cwd=lab.folder).stdout
+    as_bare(shared, name, "trace")
+    assert "agrees with the tree" in children.seismo("info", "--verify", "r.seismo", cwd=shared.folder).stdout
 
 
 def test_c_functions_by_default(lab):
