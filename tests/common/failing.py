@@ -77,7 +77,7 @@ def fail_each(fresh, begin, *meanwhile, forever, recorder="calltree"):
             assert _core.check(), n
             if made < n:
                 break
-        n += 1 + n // (6 if forever else 15)
+        n += 1 + n // (6 if forever else 10)
     assert started
     assert n > 20
 

@@ -131,12 +131,12 @@ def filter_of(text: str) -> Any:
     return _core.Filter(parse(text).program)
 
 
-def traced(program: Callable[[], object], file: str) -> Counter[tuple[str, int]]:
-    """Return line events of sys.settrace by (code name, line), for code of this file, on all threads."""
+def traced(program: Callable[[], object], *files: str) -> Counter[tuple[str, int]]:
+    """Return line events of sys.settrace by (code name, line), for code of these files, on all threads."""
     seen: Counter[tuple[str, int]] = Counter()
 
     def trace(frame: Any, event: str, _arg: object) -> Any:
-        if frame.f_code.co_filename != file:
+        if frame.f_code.co_filename not in files:
             return None
         if event == "line":
             seen[frame.f_code.co_qualname, frame.f_lineno] += 1

@@ -110,9 +110,9 @@ def test_a_long_function_is_not_sampled_while_it_begins(source):
         return x
 
     def main(x=1):
-        for i in range(10_000):
+        for i in range(2000):
             x = loop(x)
-            if i % 20 == 0:
+            if i % 4 == 0:
                 x = long(x)
 
     start(source)

@@ -47,7 +47,7 @@ SCENARIOS = {
     "one callee": Scenario(5_000, 1.0, functions=1, costs=COSTS, spread=0.12),
     "many threads": Scenario(5_000, 1.2, threads=40),
 }
-SEEDS = 40
+SEEDS = 20
 # What the others vary by one more of their parameters.
 IN_THE_MATRIX = [name for name in SCENARIOS if ", " in name] + ["pieces of all lengths", "one callee"]
 
@@ -116,7 +116,7 @@ def test_errors_hold_the_truth_in_19_of_20(name):
 def test_recursion():
     """One function on a path that gets ever deeper: its own time is all there is, and each path has its part."""
     found = []
-    for seed in range(10):
+    for seed in range(5):
         process = Process(seed, costs=COSTS, spread=0.1)
         process.thread()
         function, path = process.function(), []

@@ -104,7 +104,7 @@ def write(tables, duplicate=False, recorder=""):
     return writer.finish()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(files(), st.booleans())
 def test_both_readers_read_what_was_written(tables, duplicate):
     data = write(tables, duplicate)
@@ -114,7 +114,7 @@ def test_both_readers_read_what_was_written(tables, duplicate):
     assert read(data).meta == {"a": 1, "b": "\ud800 ü"}
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(files(), files(), st.sampled_from(["calltree", "coverage", "linetimes", "lifetimes"]))
 def test_whatever_numbers_a_file_has_the_model_can_work_with_it(first, second, recorder):
     """Sums of numbers that a file may have do not fit in it: they saturate and are no error."""

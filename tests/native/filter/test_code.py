@@ -138,7 +138,7 @@ NO_CALLEE = None, None
 
 
 @given(expressions(), st.randoms(use_true_random=False))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_a_damaged_program_is_refused_or_harmless(expression, rnd):
     data = bytearray(expression.program)
     for _ in range(rnd.randrange(1, 4)):
