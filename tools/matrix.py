@@ -132,7 +132,7 @@ ANY_PYTHON = {
 NOT_SANITIZED = [
     "tests/process/test_programs.py::test_program[greenlets-none]",
     "tests/process/test_programs.py::test_traced_program[greenlets]",
-    "tests/native/recorder/lines/test_stacks.py::test_greenlets[tracefunc]",
+    "tests/native/recorder/lines/test_stacks.py::test_greenlets",
 ]
 OUTSIDE = ("bad_input", "broken_for_good", "children", "idle", "interrupts", "output", "same", "starts", "unseen")
 # These are about messages, warnings, shares of time, how often a stated error holds, how much memory or how many bytes

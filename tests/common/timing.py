@@ -1,8 +1,7 @@
-"""Shared helpers for tests of line times: available sources, starting one, and a recording's lines by function."""
+"""Shared helpers for tests of line times: starting a recording, and a recording's lines by function."""
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
@@ -17,15 +16,14 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-SOURCES = ["monitoring" if hasattr(sys, "monitoring") else "tracefunc"]
 FOLDER = str(TESTS / "native" / "recorder" / "lines")
 tick = _core._advance_clock
 
 
-def start(source: str, **options: Any) -> None:
+def start(**options: Any) -> None:
     """Start a recording of what follows, on a clock that the test advances."""
     given = {"clock": "simulated", "running": False, "calibrate": False, **options}
-    _core.start(recorder="linetimes", source=source, **given)
+    _core.start(recorder="linetimes", **given)
 
 
 class Lines:
@@ -53,9 +51,9 @@ class Lines:
         return self.of(name, "sampled_ns")
 
 
-def recorded(source: str, program: Callable[[], object], **options: Any) -> Lines:
+def recorded(program: Callable[[], object], **options: Any) -> Lines:
     """Record a program, and check the structures and that there are no losses."""
-    start(source, **options)
+    start(**options)
     try:
         program()
     finally:

@@ -314,6 +314,7 @@ def test_all_that_came_before_the_stated_time_is_there(start, tmp_path, way, sto
 
 # ---- the file is meddled with, or cannot be written ----
 
+
 @pytest.mark.crossed
 @pytest.mark.parametrize("way", ways())
 @pytest.mark.parametrize("what", ["cut", "halved", "removed", "replaced"])

@@ -6,7 +6,6 @@ import pytest
 from allocations import can_fail
 from births import needs_tracer
 from lab import SOURCES, WITH_C, environment
-from timing import SOURCES as LINE_SOURCES
 
 pytestmark = can_fail
 
@@ -109,7 +108,7 @@ fail(made, contexts, asked(lambda: _core.snapshot("coverage")), lambda: _core.fl
 assert lines() == before
 """
 
-LINE = f"'recorder': 'linetimes', 'clock': 'simulated', 'source': {LINE_SOURCES[0]!r}"
+LINE = "'recorder': 'linetimes', 'clock': 'simulated'"
 PROGRAMS = [
     *((CALLS, f"'source': {source!r}, 'c_functions': 'none', 'max_paths': 60") for source in SOURCES),
     *((CALLS, f"'source': {source!r}, 'c_functions': 'all', 'max_paths': 60") for source in WITH_C),

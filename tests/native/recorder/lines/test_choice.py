@@ -4,15 +4,12 @@ import sys
 
 import pytest
 from recorded import filter_of, image
-from timing import SOURCES, Lines, start, tick
+from timing import Lines, start, tick
 
 import seismo
 from seismo import _core
 from seismo.errors import UsageError
 from seismo.process.engine import only_expression
-
-pytestmark = pytest.mark.parametrize("source", SOURCES)
-
 
 M = __name__
 
@@ -34,12 +31,12 @@ def numbers():
     yield 2
 
 
-def narrowed(source, only):
-    start(source, where=filter_of(only_expression(only)))
+def narrowed(only):
+    start(where=filter_of(only_expression(only)))
 
 
-def test_time_of_what_is_left_out_is_the_calling_lines(source):
-    narrowed(source, ["wanted"])
+def test_time_of_what_is_left_out_is_the_calling_lines():
+    narrowed(["wanted"])
     wanted()
     helper()
     _core.stop()
@@ -64,24 +61,24 @@ def test_time_of_what_is_left_out_is_the_calling_lines(source):
         ("nothing.*", set()),
     ],
 )
-def test_only(source, only, names):
-    narrowed(source, [only])
+def test_only(only, names):
+    narrowed([only])
     wanted()
     _core.stop()
     assert {name for name, _ in Lines(image()).rows} - {"<elsewhere>", "narrowed", "test_only"} == names
 
 
-def test_what_only_cannot_be(source):
+def test_what_only_cannot_be():
     with pytest.raises(UsageError):
         only_expression([""])
     with pytest.raises(UsageError):
-        seismo.lines(where="duration > 5ms", source=source)
+        seismo.lines(where="duration > 5ms")
 
 
-def test_both_only_and_where(source):
+def test_both_only_and_where():
     text = only_expression([M], 'not function("helper")')
     assert text is not None
-    start(source, where=filter_of(text))
+    start(where=filter_of(text))
     wanted()
     _core.stop()
     assert {name for name, _ in Lines(image()).rows} >= {"wanted", "numbers"}
@@ -89,8 +86,8 @@ def test_both_only_and_where(source):
 
 
 @pytest.mark.skipif(not hasattr(sys, "monitoring"), reason="3.11 has no events of single code objects")
-def test_events_are_asked_for_where_they_are_wanted_and_given_back(source):
-    narrowed(source, ["wanted"])
+def test_events_are_asked_for_where_they_are_wanted_and_given_back():
+    narrowed(["wanted"])
     tool = _core.status()["tool_id"]
     wanted()
     local = sys.monitoring.get_local_events

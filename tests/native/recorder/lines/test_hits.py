@@ -11,11 +11,10 @@ from lab import run
 from paths import TESTS
 from program import load
 from recorded import filter_of, image, traced
-from timing import SOURCES, hits, start
+from timing import hits, start
 
 from seismo import _core
 
-pytestmark = pytest.mark.parametrize("source", SOURCES)
 # These loop within a line: sys.settrace reports a jump back to the line that it is in as another hit, sys.monitoring
 # does not (docs/lines.md). The last one traces itself.
 LEFT_OUT = {
@@ -68,30 +67,30 @@ def all_hits(found):
     return sum((hits(found, file) for file in FILES), Counter())
 
 
-def recorded_hits(source, program, **options):
-    start(source, timing="sampled", **options)
+def recorded_hits(program, **options):
+    start(timing="sampled", **options)
     program()
     _core.stop()
     assert _core.check()
     return image()
 
 
-def test_as_settrace(source):
+def test_as_settrace():
     """Also in generated code."""
-    found = recorded_hits(source, main)
+    found = recorded_hits(main)
     assert found.losses == {}
     assert hits(found, "<string>")["f", 2] == 1000
     assert all_hits(found) + hits(found, "<string>") == traced(main, *FILES, "<string>")
 
 
-def compare_with_a_python_tool(source):
+def compare_with_a_python_tool():
     monitoring = sys.monitoring
     seen = Counter()
     monitoring.use_tool_id(2, "test")
     monitoring.register_callback(2, monitoring.events.LINE, lambda code, line: seen.update([(id(code), line)]))
     # Without PY_START, one-line functions would tell nothing (gh-155992).
     monitoring.register_callback(2, monitoring.events.PY_START, lambda code, offset: None)
-    start(source, timing="sampled")
+    start(timing="sampled")
     monitoring.set_events(2, monitoring.events.LINE | monitoring.events.PY_START)
     main()
     monitoring.set_events(2, 0)
@@ -113,45 +112,45 @@ def seen_here(seen):
 
 IN_A_CHILD = """
 import os, runpy
-sys.path.insert(0, sys.argv[3])
-runpy.run_path(sys.argv[1])["compare_with_a_python_tool"](sys.argv[2])
+sys.path.insert(0, sys.argv[2])
+runpy.run_path(sys.argv[1])["compare_with_a_python_tool"]()
 """
 
 
 @pytest.mark.skipif(not hasattr(sys, "monitoring"), reason="sys.monitoring came with 3.12")
-def test_as_monitoring_tells_a_python_tool(source):
+def test_as_monitoring_tells_a_python_tool():
     """Of all code that runs, asyncio's too.
 
     In a process of its own: a thread of pytest-xdist's may take an order after the one tool has started and before the
     other has.
     """
-    run(IN_A_CHILD, __file__, source, str(TESTS / "parity"))
+    run(IN_A_CHILD, __file__, str(TESTS / "parity"))
 
 
-def test_narrowed_and_whole_are_the_same(source):
-    whole = all_hits(recorded_hits(source, main))
+def test_narrowed_and_whole_are_the_same():
+    whole = all_hits(recorded_hits(main))
     for wanted in ("numbers", "Base.*", "helper", "main.*", "main.*.<lambda?"):
         where = filter_of(f'qualname("{wanted}")')
         expected = {key: count for key, count in whole.items() if fnmatchcase(key[0], wanted)}
-        got = all_hits(recorded_hits(source, main, where=where))
+        got = all_hits(recorded_hits(main, where=where))
         assert got
         assert got == expected, wanted
 
 
-def test_again_and_after_other_recordings(source):
+def test_again_and_after_other_recordings():
     """What one recording switches off, the next has again."""
-    whole = all_hits(recorded_hits(source, main))
-    recorded_hits(source, main, where=filter_of('qualname("numbers")'))
-    assert all_hits(recorded_hits(source, main)) == whole
+    whole = all_hits(recorded_hits(main))
+    recorded_hits(main, where=filter_of('qualname("numbers")'))
+    assert all_hits(recorded_hits(main)) == whole
     _core.start(calibrate=False, c_functions="none", running=False)
     main()
     _core.stop()
     assert image().calls()["fib"] == 9
-    assert all_hits(recorded_hits(source, main)) == whole
+    assert all_hits(recorded_hits(main)) == whole
 
 
 @pytest.mark.skipif(sysconfig.get_config_var("Py_DEBUG") == 1, reason="the interpreter's own asserts stop at such code")
-def test_code_that_lies_about_its_lines(source):
+def test_code_that_lies_about_its_lines():
     def honest():
         a = 1
         return a  # noqa: RET504
@@ -164,5 +163,5 @@ def test_code_that_lies_about_its_lines(source):
     far = honest.__code__.replace(co_linetable=far)
     for code in (far, honest.__code__.replace(co_firstlineno=2**31 - 10), honest.__code__.replace(co_firstlineno=0)):
         lying = type(honest)(code, {})
-        found = recorded_hits(source, lying)
+        found = recorded_hits(lying)
         assert sum(row["hits"] for row in found.tables["lines"]) >= 0

@@ -2,17 +2,14 @@
 
 import pytest
 from recorded import Image, image
-from timing import SOURCES, Lines, hits, run, start
+from timing import Lines, hits, run, start
 
 import seismo
 from seismo import _core
 
-pytestmark = pytest.mark.parametrize("source", SOURCES)
-
 PRELUDE = """
 import os, sys
 from timing import _core, start
-source = sys.argv[1]
 def file(name): return os.open(name, os.O_CREAT | os.O_RDWR | os.O_TRUNC, 0o600)
 def leaf():
     return 1
@@ -27,9 +24,9 @@ def counts(path):
     return recorded, {name: count for (name, _), count in hits(recorded, "<string>").items()}
 
 
-def test_fork(source, tmp_path):
+def test_fork(tmp_path):
     run(PRELUDE + """
-start(source, fd=file("parent"), flush_ms=1)
+start(fd=file("parent"), flush_ms=1)
 work(10)
 child = os.fork()
 if child:
@@ -40,17 +37,19 @@ else:
     work(100)
 _core.stop()
 os._exit(0)
-    """, source, folder=tmp_path)  # fmt: skip
+    """, folder=tmp_path)  # fmt: skip
     parent, of_parent = counts(tmp_path / "parent")
     child, of_child = counts(tmp_path / "child")
     assert parent.problems == child.problems == []
     assert (of_parent["leaf"], of_child["leaf"]) == (15, 100)
 
 
-def test_the_interpreter_ends_while_it_records(source):
-    out = run(PRELUDE + """
+def test_the_interpreter_ends_while_it_records():
+    out = run(
+        PRELUDE
+        + """
 import threading, time
-start(source)
+start()
 class Late:
     def __del__(self):
         work(3); print("late")
@@ -58,11 +57,12 @@ late = Late()
 late.self = late
 threading.Thread(target=lambda: [work(1000) for _ in range(10**9)], daemon=True).start()
 time.sleep(0.02)
-    """, source)  # fmt: skip
+    """
+    )
     assert out.strip() in ("", "late")
 
 
-def test_beside_calls(source):
+def test_beside_calls():
     """There is one engine; after one recorder another may have it, in any order."""
 
     def f():
@@ -72,11 +72,11 @@ def test_beside_calls(source):
         _core.start(calibrate=False, c_functions="none", running=False)
         f()
         with pytest.raises(RuntimeError):
-            start(source)
+            start()
         _core.stop()
         assert image().calls()["test_beside_calls.<locals>.f"] == 1
         assert image().tables["lines"] == []
-        start(source)
+        start()
         f()
         with pytest.raises(RuntimeError):
             _core.start()
@@ -87,8 +87,8 @@ def test_beside_calls(source):
         assert _core.check()
 
 
-def test_sessions_of_calls_and_of_lines_exclude_each_other(source):
+def test_sessions_of_calls_and_of_lines_exclude_each_other():
     with seismo.profile(), pytest.raises(seismo.SeismoError, match="calls are recorded"):
-        seismo.lines(source=source).__enter__()
-    with seismo.lines(source=source), pytest.raises(seismo.SeismoError, match="lines are timed"):
+        seismo.lines().__enter__()
+    with seismo.lines(), pytest.raises(seismo.SeismoError, match="lines are timed"):
         seismo.profile().__enter__()

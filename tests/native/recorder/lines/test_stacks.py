@@ -7,14 +7,12 @@ import threading
 
 import pytest
 from recorded import filter_of, image
-from timing import SOURCES, Lines, recorded, start, tick
+from timing import Lines, recorded, start, tick
 
 from seismo import _core
 
-pytestmark = pytest.mark.parametrize("source", SOURCES)
 
-
-def test_greenlets(source):
+def test_greenlets():
     """Two stacks that take turns: each line's own and inner time is that of its own stack."""
     greenlet = pytest.importorskip("greenlet")
 
@@ -45,7 +43,7 @@ def test_greenlets(source):
         while not second[0].dead:
             second[0].switch()
 
-    start(source)
+    start()
     program()
     _core.stop()
     assert _core.check()
@@ -61,7 +59,7 @@ def test_greenlets(source):
     assert lines.of("program") == {1: 1, 2: 1, 3: 1, 4: 1, 5: 1, 7: 2, 8: 1}
 
 
-def test_deep_recursion(source):
+def test_deep_recursion():
     def down(n):
         tick(1)
         if n:
@@ -71,12 +69,12 @@ def test_deep_recursion(source):
         down(700)
         down(0)
 
-    lines = recorded(source, program)
+    lines = recorded(program)
     assert lines.own("down") == {1: 702}
     assert lines.of("down", "inner_ns") == {3: 700}
 
 
-def test_generators_that_are_dropped(source):
+def test_generators_that_are_dropped():
     """gh-140373: close() of a suspended generator is not always told."""
 
     def numbers():
@@ -103,18 +101,18 @@ def test_generators_that_are_dropped(source):
             numbers().throw(KeyError)
         tick(3)
 
-    lines = recorded(source, program)
+    lines = recorded(program)
     assert lines.of("numbers") == {1: 5, 2: 5}
     assert lines.own("numbers") == {1: 5}
     assert lines.own("guarded") == {4: 35}
     assert lines.own("program") == {7: 20, 11: 3}
 
 
-def test_a_start_in_the_middle(source):
+def test_a_start_in_the_middle():
     """Frames that run already count from where they are."""
 
     def program():
-        start(source, running=True)
+        start(running=True)
         tick(5)
         inner()
         tick(7)
@@ -130,7 +128,7 @@ def test_a_start_in_the_middle(source):
     assert lines.of("program", "inner_ns") == {3: 11}
 
 
-def test_a_narrow_recording_meets_frames_that_run(source):
+def test_a_narrow_recording_meets_frames_that_run():
     """Also those of other threads that never call anything."""
     go, done, end = threading.Event(), threading.Event(), [False]
 
@@ -144,7 +142,7 @@ def test_a_narrow_recording_meets_frames_that_run(source):
     thread.start()
     go.wait()
     try:
-        start(source, where=filter_of('qualname("*worker")'))
+        start(where=filter_of('qualname("*worker")'))
         while not any(name == "worker" for name, _ in Lines(image()).rows):
             pass
     finally:
@@ -156,7 +154,7 @@ def test_a_narrow_recording_meets_frames_that_run(source):
 
 
 @pytest.mark.skipif(not hasattr(sys, "monitoring"), reason="3.11 reads the frame that a trace function is given")
-def test_frames_are_where_we_look_for_them(source):
+def test_frames_are_where_we_look_for_them():
     """Calls through functions that are left out find their caller by walking the interpreter's own frames."""
 
     def wanted_outer():
@@ -172,7 +170,7 @@ def test_frames_are_where_we_look_for_them(source):
     def wanted_inner():
         tick(10)
 
-    start(source, where=filter_of('qualname("*wanted*")'))
+    start(where=filter_of('qualname("*wanted*")'))
     for _ in range(3):
         wanted_outer()
     _core.stop()
