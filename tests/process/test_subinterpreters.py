@@ -191,13 +191,13 @@ time.sleep(0.3)
 # Interpreters are made and ended; prints the resident memory, in kilobytes, a third of the way and at the end.
 MANY = f"""{RUN}
 def resident(): return int(open("/proc/self/statm").read().split()[1]) * 4
-for i in range(1, 121):
+for i in range(1, 91):
     run({LEAF!r})
-    if i in (40, 120): print(resident())
+    if i in (30, 90): print(resident())
 """
 
 LONG = f"""{RUN}
-for thread in begun(3, "def leaf(): pass\\nfor _ in range(200_000): leaf()"): thread.join()
+for thread in begun(3, "def leaf(): pass\\nfor _ in range(50_000): leaf()"): thread.join()
 """
 
 # The parent of forks goes on; a child is forked when no other interpreter lives: CPython's own would crash there.
@@ -243,11 +243,6 @@ def test_every_call_is_counted(words, kind, tmp_path):
     assert found["boom"] == found["Thing.__init__"] == found["key"] == found["divmod"] == runs * n
     assert found["made"] == found["other"] == runs * (n // 50) * 3
     assert losses(recording) == {}
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_threads_have_the_number_of_their_interpreter(kind, tmp_path):
-    _, recording = recorded(tmp_path, "profile", PROGRAM, kind, 1, 2, 10)
     names = {thread.name for thread in recording.threads}
     assert {"MainThread", "interpreter 1", "interpreter 2", "interpreter 1: Thread-1 (work)"} <= names
 
@@ -326,7 +321,7 @@ def test_other_recorders_begin_and_end_beside(kind, tmp_path):
 @pytest.mark.parametrize("kind", KINDS)
 def test_many_calls_in_each_of_several_at_once(kind, tmp_path):
     found, recording = recorded(tmp_path, "profile", LONG, kind)
-    assert found["leaf"] == 600_000
+    assert found["leaf"] == 150_000
     assert "other-interpreters" not in losses(recording)
 
 
@@ -338,7 +333,7 @@ def test_memory_is_constant(kind, tmp_path):
     command = ["profile", "-q", "-o", "kept.seismo", "program.py", kind]
     before, after = map(int, children.seismo(*command, cwd=tmp_path).stdout.split())
     assert after - before < 1500
-    assert calls(seismo.open(tmp_path / "kept.seismo"))["leaf"] == 120 * 100
+    assert calls(seismo.open(tmp_path / "kept.seismo"))["leaf"] == 90 * 100
 
 
 @pytest.mark.parametrize("kind", KINDS)

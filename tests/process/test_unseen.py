@@ -107,7 +107,7 @@ ENDS = ["", "1 / 0", "sys.setprofile(trace)", "sys.exit(3)", "sys.settrace(None)
 def test_nothing_is_below_the_program_on_the_stack(shared, verb, end):
     name = f"bottom{ENDS.index(end)}"
     shared.write(f"{name}.py", f"{BOTTOM}{end}\n")
-    for words in ([f"{name}.py"], ["-m", name]):
+    for words in ([f"{name}.py"], ["-m", name])[: 2 if end in ENDS[:2] else 1]:
         assert shared.run([*verb, *words]) == shared.bare(*words)
         if verb[2] != "watch":
             assert "repaired" not in list(shared.open().losses["kind"])

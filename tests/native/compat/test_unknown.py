@@ -17,11 +17,15 @@ SENTENCES = {
 RECORDS = [["profile", "--source", "profilefunc"], ["cover"], ["lines"], ["watch", 'call and function("f")']]
 if sys.version_info >= (3, 13, 3):
     RECORDS.append(["objects"])
-PROFILE = "seismo.profile(source='profilefunc').__enter__()"
 WITHOUT_GIL = {"lines", "cover", "watch", "objects"}  # and calls, but from that source
-READ = """
+USE = """
 from seismo.cli.main import main
-import seismo
+import seismo, seismo.hooks, sys
+def profile(): seismo.profile(source="profilefunc").__enter__()
+def hook(): seismo.hooks.setprofile(print)
+for use in (profile, hook)[: int(sys.argv[1])]:
+    try: use()
+    except (seismo.SeismoError, RuntimeError) as error: print(use.__name__, *str(error).split())
 for words in (["report"], ["info"], ["export", "--format", "json", "-o", "kept.json"]):
     main([*words, "kept.seismo"])
 print(sorted(row.qualname for row in seismo.open("kept.seismo").functions)[-1])
@@ -55,24 +59,11 @@ def kept(tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize(
-    "unknown", ["newer", *(pytest.param(unknown, marks=pytest.mark.matrix) for unknown in ("moved", "free-threaded"))]
-)
-def test_recordings_are_read(unknown, kept):
-    assert children.printed(READ, cwd=kept, env=children.environment(SEISMO_PRETEND=unknown)).endswith("\nf\n")
-
-
-@pytest.mark.crossed
-@pytest.mark.parametrize(
-    ("call", "unknown"),
-    [
-        *((PROFILE, unknown) for unknown in SENTENCES),
-        *(("seismo.hooks.setprofile(print)", x) for x in ("newer", "moved")),
-    ],
-)
-def test_a_program_is_told(call, unknown):
-    program = (
-        f"import seismo, seismo.hooks\ntry: {call}\nexcept (seismo.SeismoError, RuntimeError) as error: print(error)"
-    )
-    done = children.python("-c", program, env=children.environment(SEISMO_PRETEND=unknown))
-    assert SENTENCES[unknown] in " ".join(done.stdout.split())
+@pytest.mark.parametrize("unknown", SENTENCES)
+def test_a_program_is_told_and_recordings_are_read(unknown, kept):
+    uses = ["profile"] if unknown == "free-threaded" else ["profile", "hook"]  # hooks work there
+    printed = children.printed(USE, len(uses), cwd=kept, env=children.environment(SEISMO_PRETEND=unknown))
+    assert printed.endswith("\nf\n")
+    for use, said in zip(uses, printed.splitlines(), strict=False):
+        assert said.startswith(f"{use} ")
+        assert SENTENCES[unknown] in said
