@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 
-def test_with(run):
+def test_blocks(run):
     run("""
 f()
 with seismo.profile() as p:
@@ -28,27 +28,7 @@ except KeyError as error:
     import traceback
     assert [frame.name for frame in traceback.extract_tb(error.__traceback__)] == ["<module>"]
 assert calls(p.recording)["f"] == 1
-""")
 
-
-def test_nothing_of_ours_is_recorded(run):
-    run("""
-with seismo.profile(c_functions="all") as p:
-    g()
-    p.recording
-    with seismo.profile() as q: f()
-    q.recording
-    @seismo.profile
-    def h(): f()
-    h()
-    seismo.start(); f(); seismo.stop()
-names = {(row.kind, row.qualname): row.calls for row in p.recording.functions if row.calls}
-assert names == {(0, "g"): 1, (0, "f"): 4, (0, "h"): 1}, names
-""")
-
-
-def test_nested_and_overlapping(run):
-    run("""
 with seismo.profile() as outer:
     f()
     with seismo.profile() as inner:
@@ -64,6 +44,43 @@ a, b = seismo.profile(), seismo.profile()
 a.__enter__(); f(); b.__enter__(); f(); a.__exit__(None, None, None); f(); b.__exit__(None, None, None); f()
 assert calls(a.recording)["f"] == 2
 assert calls(b.recording)["f"] == 2
+
+for i in range(30):
+    with seismo.profile(c_functions="none") as p: f()
+    assert calls(p.recording)["f"] == 1
+p = seismo.profile()
+for i in range(30):
+    with p: f()
+assert calls(p.recording)["f"] == 30
+assert len(p.recording.processes) == 1
+""")
+
+
+def test_starts_and_stops_and_nothing_of_ours_is_recorded(run):
+    run("""
+with seismo.profile(c_functions="all") as p:
+    g()
+    p.recording
+    with seismo.profile() as q: f()
+    q.recording
+    @seismo.profile
+    def h(): f()
+    h()
+    seismo.start(); f(); seismo.stop()
+names = {(row.kind, row.qualname): row.calls for row in p.recording.functions if row.calls}
+assert names == {(0, "g"): 1, (0, "f"): 4, (0, "h"): 1}, names
+
+seismo.start()
+f()
+seismo.start(c_functions="auto")
+g()
+inner = seismo.stop()
+outer = seismo.stop()
+assert calls(inner) == {"f": 1, "g": 1}, calls(inner)
+assert calls(outer) == {"f": 2, "g": 1}, calls(outer)
+p = seismo.start()
+t = threading.Thread(target=f); t.start(); t.join()
+assert calls(seismo.stop())["f"] == 1
 """)
 
 
@@ -86,7 +103,7 @@ assert len(whole.recording.threads) == 5
 """)
 
 
-def test_conflicting_and_bad_settings(run):
+def test_settings(run):
     run("""
 with seismo.profile(c_functions="none"):
     with seismo.profile() as p: f()
@@ -115,11 +132,7 @@ else: assert False
 try: seismo.profile().recording
 except seismo.SeismoError: pass
 else: assert False
-""")
 
-
-def test_settings_of_the_engine(run):
-    run("""
 for settings in ({"c_functions": "all"}, {"c_functions": "none"}, {"timing": "every"}, {"clock": "monotonic"},
                  {"source": "profilefunc"}, {"max_paths": 50}):
     with seismo.profile(**settings) as p:
@@ -135,23 +148,7 @@ for settings in ({"c_functions": "all"}, {"c_functions": "none"}, {"timing": "ev
 """)
 
 
-def test_start_and_stop(run):
-    run("""
-seismo.start()
-f()
-seismo.start(c_functions="auto")
-g()
-inner = seismo.stop()
-outer = seismo.stop()
-assert calls(inner) == {"f": 1, "g": 1}, calls(inner)
-assert calls(outer) == {"f": 2, "g": 1}, calls(outer)
-p = seismo.start()
-t = threading.Thread(target=f); t.start(); t.join()
-assert calls(seismo.stop())["f"] == 1
-""")
-
-
-def test_a_function(run):
+def test_decorated_functions(run):
     run("""
 @seismo.profile
 def plain(n):
@@ -186,11 +183,7 @@ class C:
     def static(): f()
 C().method(); C.static()
 assert calls(C.method.profile.recording) == {"C.method": 1, "f": 1}
-""")
 
-
-def test_a_generator(run):
-    run("""
 import inspect
 @seismo.profile
 def numbers(n):
@@ -215,12 +208,8 @@ counts = calls(numbers.profile.recording)
 assert counts["f"] == 3 + 2 + 1 + 0 + 1 + counts["g"], counts
 assert counts["g"] == 1
 assert "consumer" not in counts
-""")
 
-
-def test_async_functions(run):
-    run("""
-import asyncio, inspect
+import asyncio
 @seismo.profile
 async def fetch(n):
     for i in range(n):
@@ -290,20 +279,6 @@ if pid == 0:
     os._exit(0)
 assert calls(p.recording) == {"f": 1}
 assert calls(seismo.open("r.seismo")) == {"f": 1}
-""")
-
-
-def test_many_sessions(run):
-    run("""
-import gc
-for i in range(100):
-    with seismo.profile(c_functions="none") as p: f()
-    assert calls(p.recording)["f"] == 1
-p = seismo.profile()
-for i in range(100):
-    with p: f()
-assert calls(p.recording)["f"] == 100
-assert len(p.recording.processes) == 1
 """)
 
 
