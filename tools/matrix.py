@@ -160,9 +160,6 @@ NOT_SANITIZED += [
     "tests/native/estimate/test_estimate.py::test_a_deep_tree_needs_no_stack",
     "tests/native/estimate/test_estimate.py::test_recursion",
     "tests/native/file/test_damage.py::test_a_file_cut_at_any_byte_gives_what_is_before",
-    "tests/native/file/test_damage.py::test_births_and_deaths_cut_or_flipped",
-    "tests/native/file/test_damage.py::test_random_damage",
-    "tests/native/filter/test_code.py::test_a_damaged_program_is_refused_or_harmless",
     "tests/native/trace/test_zoom.py::test_levels_of_levels_say_what_the_tokens_do[whole]",
 ]
 OWN_VERSION = "{}.{}".format(*sys.version_info)

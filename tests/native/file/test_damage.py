@@ -5,7 +5,7 @@ import struct
 
 import pytest
 from chunks import chunk, table, uvarint
-from objects_made import drawn, told
+from objects_made import told
 
 from seismo import _core
 from seismo.errors import RecordingError
@@ -118,27 +118,6 @@ def test_any_flipped_bit_is_noticed_and_costs_one_chunk():
         assert sum(n > 0 for n in lost) <= 1, (bit, lost)
 
 
-def test_random_damage():
-    data = sample()
-    rnd = random.Random(2)
-    for _ in range(100):
-        damaged = bytearray(data)
-        for _ in range(rnd.randrange(1, 6)):
-            at, length = rnd.randrange(8, len(damaged)), rnd.randrange(1, 30)
-            kind = rnd.randrange(3)
-            if kind == 0:
-                damaged[at : at + length] = rnd.randbytes(length)
-            elif kind == 1:
-                del damaged[at : at + length]
-            else:
-                damaged[at:at] = damaged[: at // 2][-length:]
-        try:
-            recording = read(bytes(damaged))
-        except RecordingError:
-            continue
-        everything(recording)
-
-
 def test_what_follows_a_damaged_place_is_kept():
     data = MAGIC + BASE + table(3, 1, {1: [-1]}) + b"\xff" * 100 + table(3, 1, {0: [1], 1: [-1], 4: [7]}) + END
     recording = read(data)
@@ -150,19 +129,6 @@ def test_a_lost_chunk_of_strings_shifts_no_name():
     names = table(2, 2, {0: [0, 1], 3: [1, 2]})
     data = MAGIC + strings(2, b"second") + names
     assert read(data).functions["qualname"] == ["", "second"]
-
-
-def test_births_and_deaths_cut_or_flipped():
-    data = drawn(3, growth=2).to_bytes()
-    for size in range(16, len(data), 101):
-        all_of_objects(read(data[:size]))
-    rnd = random.Random(4)
-    for bit in rnd.sample(range(16 * 8, len(data) * 8), 15):
-        damaged = bytearray(data)
-        damaged[bit // 8] ^= 1 << bit % 8
-        recording = read(bytes(damaged))
-        assert recording.problems
-        all_of_objects(recording)
 
 
 # ---- without an end ----

@@ -5,7 +5,6 @@ import struct
 
 import pytest
 from allocations import can_fail, each_fails
-from expressions import expressions
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -135,23 +134,6 @@ def test_the_line_table_is_read_as_the_interpreter_reads_it():
 # ---- programs ----
 
 NO_CALLEE = None, None
-
-
-@given(expressions(), st.randoms(use_true_random=False))
-@settings(max_examples=50, deadline=None)
-def test_a_damaged_program_is_refused_or_harmless(expression, rnd):
-    data = bytearray(expression.program)
-    for _ in range(rnd.randrange(1, 4)):
-        data[rnd.randrange(len(data))] = rnd.choice([0, 1, 5, 127, 128, 255, rnd.randrange(256)])
-    if rnd.random() < 0.3:
-        del data[rnd.randrange(len(data)) :]
-    try:
-        native = _core.Filter(bytes(data))
-    except ValueError:
-        return
-    native.of_code(OUTER, NAMED)
-    for kind in range(len(KINDS)):
-        native.of_event(kind, "a", "b.c", "/d", NO_CALLEE, 5, (None, None, KeyError, *[None] * 5))
 
 
 def program(*instructions, data=b"", version=1, count=None, size=None):
