@@ -143,7 +143,6 @@ NOT_SANITIZED += [
     "tests/capi/test_examples.py",
     "tests/native/clock/test_sampler.py::test_a_long_function_is_not_sampled_while_it_begins",
     "tests/native/clock/test_waits.py::test_rare_long_calls_of_a_short_function_are_found_although_the_processor_is_taken_away",
-    "tests/native/clock/test_waits.py::test_a_program_that_is_stopped_for_a_while",
     "tests/native/clock/test_waits.py::test_a_program_that_is_stopped_again_and_again_runs_as_long_as_ever",
     "tests/native/clock/test_waits.py::test_a_program_whose_group_may_use_a_fifth_of_a_processor",
     "tests/native/code/test_code_objects.py::test_functions_that_come_and_go_take_linear_time",

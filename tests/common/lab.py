@@ -23,6 +23,8 @@ WITH_C = sources("all")  # sources that also have events of C functions
 # For what takes long and hardly depends on the source: the others are left to the matrix.
 FIRST_SOURCE = [SOURCES[0], *(pytest.param(source, marks=pytest.mark.matrix) for source in SOURCES[1:])]
 MONITORING = "monitoring" in SOURCES
+# The development build counts the places of tables that are looked at.
+counts_looks = pytest.mark.skipif(not hasattr(_core, "_looks"), reason="needs a build with SEISMO_TESTING=1")
 
 # The beginning of every child. start() records only what follows, without C functions.
 PRELUDE = """

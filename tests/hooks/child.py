@@ -3,8 +3,8 @@
     child.py FILE MODE
 
 MODE: "own" (the interpreter's own functions), "hooks" (seismo.hooks' stand-ins), "hooks+SOURCE" (the same under a
-recorder on that source), "own+SOURCE" (the interpreter's own under it), "deaf" (stand-ins that leave events out: the
-tests must notice).
+recorder on that source), "own+SOURCE" (the interpreter's own under it), "deaf" (stand-ins that do nothing: the tests
+must notice).
 
 Programs that the tests run in processes of their own get the functions replaced, too.
 """
@@ -23,30 +23,6 @@ NAMES = ("setprofile", "getprofile", "settrace", "gettrace")
 ALL_THREADS = ("setprofile_all_threads", "settrace_all_threads")
 
 
-class Deaf:
-    """Stand-ins that work but for one thing: no function ever returns."""
-
-    def __init__(self) -> None:
-        self.real = {name: getattr(sys, name) for name in NAMES}
-        self.given: dict[str, Any] = {}
-
-    def install(self, name: str, func: Any) -> None:
-        self.given[name] = func
-
-        def filtered(frame: Any, event: str, arg: Any) -> Any:
-            return func(frame, event, arg) if event != "return" else filtered
-
-        self.real[name](filtered if func is not None else None)
-
-    def functions(self) -> dict[str, Any]:
-        return {
-            "setprofile": lambda func: self.install("setprofile", func),
-            "settrace": lambda func: self.install("settrace", func),
-            "getprofile": lambda: self.given.get("setprofile"),
-            "gettrace": lambda: self.given.get("settrace"),
-        }
-
-
 def replace(mode: str) -> None:
     """Puts the mode's functions into sys and threading, and starts the recorder."""
     import threading
@@ -57,8 +33,8 @@ def replace(mode: str) -> None:
 
         seismo.start(source=source, c_functions="none" if source == "evalframe" else "auto")
     if kind == "deaf":
-        for name, function in Deaf().functions().items():
-            setattr(sys, name, function)
+        for name in NAMES:
+            setattr(sys, name, lambda *functions: None)
     elif kind == "hooks":
         from seismo import hooks
 

@@ -25,7 +25,7 @@ def test_passes(file, mode):
 
 
 def test_a_broken_stand_in_is_noticed():
-    """The harness replaces what the tests call: stand-ins that leave out returns fail nearly all of them."""
+    """The harness replaces what the tests call: stand-ins that do nothing fail nearly all of them."""
     assert len(failures(CHILD, "test_sys_setprofile", "deaf", FILES["test_sys_setprofile"])[1]) > 10
 
 

@@ -211,22 +211,6 @@ def stop_again_and_again(child, stopped, runs):
         time.sleep(runs)
 
 
-def test_a_program_that_is_stopped_for_a_while():
-    child = popen(CHILD + """
-def stops():
-    os.kill(os.getpid(), 19)
-start()
-stops()
-_core.stop()
-recording, waits = checked()
-print(waits)
-""")  # fmt: skip
-    assert os.WIFSTOPPED(os.waitpid(child.pid, os.WUNTRACED)[1])
-    time.sleep(WAIT)
-    child.send_signal(signal.SIGCONT)
-    assert int(output_of(child)) >= WAIT * 0.9e9
-
-
 THROTTLED = (
     CHILD
     + """

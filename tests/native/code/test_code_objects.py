@@ -2,12 +2,13 @@
 goes on as without us."""
 
 import sys
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import children
 import pytest
-from lab import FIRST_SOURCE, SOURCES, environment, load, run, start
+from lab import FIRST_SOURCE, SOURCES, counts_looks, environment, load, run, start
 from recorded import image
 
 from seismo import _core
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     import subprocess
 
 WATCH = ["watch", 'call and function("*f")']
-RECORDERS = [["profile"], ["profile", "--c-functions", "none"], ["cover", "--branch"], ["lines"], WATCH]
+RECORDERS = [["profile"], ["cover", "--branch"], ["lines"], WATCH]
 if sys.version_info >= (3, 13, 3):
     RECORDERS.append(["objects"])
 
@@ -58,17 +59,13 @@ if __name__ == "__main__":
 """
 
 
-def name(recorder: list[str]) -> str:
-    return recorder[0] + ("-none" if "none" in recorder else "")
-
-
 def recorded(recorder: list[str], program: str, folder: Path) -> "subprocess.CompletedProcess[str]":
     (folder / "program.py").write_text(program)
     kept = ["--record" if recorder[0] == "watch" else "-o", "kept.seismo"]
     return children.seismo(recorder[0], *kept, *recorder[1:], "program.py", cwd=folder, env=environment())
 
 
-@pytest.mark.parametrize("recorder", RECORDERS, ids=name)
+@pytest.mark.parametrize("recorder", RECORDERS, ids=itemgetter(0))
 def test_nothing_is_asked_of_code_objects_and_other_interpreters_are_told_of(recorder, tmp_path):
     """A free function that another tool has asked for is not called for our sake, and no place is taken before its.
 
@@ -84,7 +81,7 @@ def test_nothing_is_asked_of_code_objects_and_other_interpreters_are_told_of(rec
 
 
 @pytest.mark.skipif(sys.version_info < (3, 14), reason="InterpreterPoolExecutor came with Python 3.14")
-@pytest.mark.parametrize("recorder", RECORDERS, ids=name)
+@pytest.mark.parametrize("recorder", RECORDERS, ids=itemgetter(0))
 def test_functions_go_to_other_interpreters(recorder, tmp_path):
     done = recorded(recorder, SHARED, tmp_path)
     assert "[0, 1, 4, 9, 16]" in done.stdout
@@ -144,14 +141,13 @@ def test_like_code_that_lives_side_by_side(source):
     assert {image().calls()[f"f{i}"] for i in range(20)} == {31}
 
 
+@counts_looks
 @pytest.mark.parametrize("source", FIRST_SOURCE)
 def test_functions_that_come_and_go_take_linear_time(source):
     """How many places of tables are looked at for a function does not grow with the functions that there are.
 
     Else there would be ten times as many. They differ by up to three times with how full the tables are.
     """
-    if not hasattr(_core, "_looks"):
-        pytest.skip("needs a build with SEISMO_TESTING")
 
     def looks(functions: int) -> int:
         start(source, max_paths=100_000)
@@ -215,10 +211,9 @@ def test_the_watcher_is_given_back():
     assert image().calls()["f"] == 50
 
 
+@counts_looks
 def test_the_death_of_code_that_is_made_again_costs_what_its_own_paths_do():
     """Each of the function's code objects is called on one path; thousands of others cost it nothing."""
-    if not hasattr(_core, "_looks"):
-        pytest.skip("needs a build with SEISMO_TESTING")
 
     def looks(paths: int) -> int:
         names = {"made": None}

@@ -2,9 +2,7 @@
 recording knows them again."""
 
 import pytest
-from lab import MONITORING, run
-
-from seismo import _core
+from lab import MONITORING, counts_looks, run
 
 pytestmark = pytest.mark.skipif(not MONITORING, reason="sys.monitoring came with 3.12")
 
@@ -221,7 +219,7 @@ def once():
 start(c_functions="auto", clock="simulated")
 for _ in range(2000): once()
 room = _core.status()["sites_room"]
-for _ in range(20000): once()
+for _ in range(14_000): once()
 print(room, _core.status()["sites_room"] <= 4 * room)
 _core.stop()
 from recorded import image
@@ -230,7 +228,7 @@ print(recorded.losses.get("sites-off", 0) < 10, recorded.calls()["f"]) # those o
 """)
     first, second = out.splitlines()
     assert first.endswith("True")
-    assert second == "True 176000"
+    assert second == "True 128000"
 
 
 def test_a_place_that_long_called_a_slow_c_function_tells_of_it_again():
@@ -250,12 +248,11 @@ print(recorded.calls()["python"], recorded.calls(C)["max"], bounds(recorded, "ma
     assert out == "700 720 [('take_turns', False)]\n"
 
 
+@counts_looks
 @pytest.mark.parametrize("timing", ["none", "sampled"])
 def test_places_of_which_nothing_is_to_be_learnt_are_seldom_looked_at(timing):
     """A program that calls C functions at places that go on telling pays for few looks at them; a place that calls a
     Python function is found among them all the same."""
-    if not hasattr(_core, "_looks"):
-        pytest.skip("needs a build with SEISMO_TESTING")
     out = sites(f"""
 def places(turns):
     for i in range(turns):

@@ -392,26 +392,6 @@ def test_another_coverage_tool_inside(tmp_path):
     assert {(2, 3), (2, 4)} <= set(found.arcs)
 
 
-def test_our_own_hooks_beside():
-    """Watches and profiles of seismo use the same slots and the same evaluator."""
-    import seismo.hooks
-
-    code = compiled(TWO_WAYS)
-    truth = set(traced(code))
-    calls = []
-    with seismo.profile() as session:
-        found = cover(code)
-    assert set(found.lines) == truth
-    assert "f" in session.recording.functions["qualname"]
-    with covering(branch=True):
-        with seismo.hooks.set_trace(lambda frame, event, arg: calls.append(event)):
-            exec(code, {})
-        exec(code, {})
-    found = Covered(_core.snapshot("coverage"), code.co_filename)
-    assert set(found.lines) == truth
-    assert calls
-
-
 def test_threads_that_nobody_announces():
     import _thread
 
