@@ -20,24 +20,14 @@ def lz4(data):
     """Return an LZ4 block of the data, compressed greedily with matches of at least four bytes."""
     out, seen, begin, at = bytearray(), {}, 0, 0
 
-    def sequence(literals, distance=0, length=0):
-        first, second = min(len(literals), 15), min(length - 4, 15) if length else 0
-        out.append(first << 4 | second)
-        for over in (len(literals) - 15,):
-            while first == 15 and over >= 255:
-                out.append(255)
-                over -= 255
-            if first == 15:
-                out.append(over)
-        out.extend(literals)
-        if length:
-            out.extend(struct.pack("<H", distance))
-            over = length - 4 - 15
-            while second == 15 and over >= 255:
-                out.append(255)
-                over -= 255
-            if second == 15:
-                out.append(over)
+    def beyond_15(length):
+        return b"" if length < 15 else b"\xff" * ((length - 15) // 255) + bytes([(length - 15) % 255])
+
+    def sequence(literals, distance=0, length=4):
+        out.append(min(len(literals), 15) << 4 | min(length - 4, 15))
+        out.extend(beyond_15(len(literals)) + literals)
+        if distance:
+            out.extend(struct.pack("<H", distance) + beyond_15(length - 4))
 
     while at + 12 < len(data):
         known = seen.get(data[at : at + 4])

@@ -3,7 +3,6 @@
 import asyncio
 import gc
 import sys
-import threading
 from pathlib import Path
 
 import pytest
@@ -234,16 +233,6 @@ def test_sessions_nest_and_add_up():
     assert thing.born == 4
     assert repr(outer) == "<seismo.objects: ended>"
     del a
-
-
-@possible
-def test_all_threads():
-    with seismo.objects() as r:
-        thread = threading.Thread(target=make, args=(100,))
-        thread.start()
-        thread.join()
-    with pytest.raises(AssertionError, match=f"100 × {HERE}.Thing"):
-        r.assert_objects(max_born=99, of=Thing)
 
 
 @possible

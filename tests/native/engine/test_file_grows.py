@@ -180,23 +180,17 @@ def test_only_paths_from_a_number_on(recorded):
     assert calls(path) == {"f0": 3, "f1": 1}
 
 
-def test_who_has_it_open_reads_on(recorded):
+def test_the_descriptor_keeps_its_number_the_file_its_rights_and_who_has_it_open_reads_on(recorded):
     path = recorded()
+    path.chmod(0o640)
+    open_ones = [int(name) for name in os.listdir("/proc/self/fd")]
+    (fd,) = [fd for fd in open_ones if os.path.realpath(f"/proc/self/fd/{fd}") == str(path)]
     some = functions()
     rounds(some, 1)
     with path.open("rb") as file:
         rounds(some, 20)
         content = file.read()
-    assert path.stat().st_ino != 0
     assert read(content, running=True).problems == []
-
-
-def test_the_descriptor_keeps_its_number_and_the_file_its_rights(recorded):
-    path = recorded()
-    path.chmod(0o640)
-    open_ones = [int(name) for name in os.listdir("/proc/self/fd")]
-    (fd,) = [fd for fd in open_ones if os.path.realpath(f"/proc/self/fd/{fd}") == str(path)]
-    rounds(functions(), 20)
     assert os.path.samestat(os.fstat(fd), path.stat())
     assert stat.S_IMODE(path.stat().st_mode) == 0o640
     assert not os.get_inheritable(fd)

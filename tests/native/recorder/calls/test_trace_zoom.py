@@ -52,9 +52,15 @@ def test_levels_are_written_beside_the_journal(timing, tmp_path):
     assert sum(map(len, payloads(image.data, b"LEVL"))) < 0.5 * 40_000  # bytes a call
 
 
-def test_a_picture_of_a_recording_shows_all_of_its_calls(tmp_path):
-    path = tmp_path / "trace.seismo"
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
+    """A trace of some length."""
+    path = tmp_path_factory.mktemp("trace") / "trace.seismo"
     record(path, 30_000)
+    return path
+
+
+def test_a_picture_of_a_recording_shows_all_of_its_calls(path):
     recording = seismo.open(path)
     journal = recording.calls._journal
     assert journal.build(10**9) == 0
@@ -63,10 +69,8 @@ def test_a_picture_of_a_recording_shows_all_of_its_calls(tmp_path):
     assert len(drawn) < 2 * 101 * (max(drawn["depth"]) + 1)
 
 
-def test_the_longest_calls_are_noted(tmp_path, monkeypatch):
+def test_the_longest_calls_are_noted(path, monkeypatch):
     """A report of a long trace names the longest call of each function, without reading all of it."""
-    path = tmp_path / "trace.seismo"
-    record(path, 30_000)
     calls = seismo.open(path).calls
     noted = {row.function: row for row in calls.longest}
     found = {row.function: row for row in calls.sums.longest if row.end_ns > row.start_ns}
