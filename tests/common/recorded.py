@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
 SCHEMA = _core.schema()
-PYTHON, C, SYNTHETIC = range(3)
+PYTHON, C = range(2)
 LOWER_BOUND, FOLDED, SEEDED, RUNNING = 1, 2, 4, 8
 
 

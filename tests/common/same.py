@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import signal
 import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -78,6 +77,3 @@ class Lab:
             if row.kind == 0:
                 counts[row.qualname] = counts.get(row.qualname, 0) + row.calls
         return counts
-
-
-SIGINT, SIGTERM, SIGKILL, SIGSEGV = signal.SIGINT, signal.SIGTERM, signal.SIGKILL, signal.SIGSEGV

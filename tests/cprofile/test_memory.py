@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import threading
+from functools import partial
 
 import pytest
 from allocations import can_fail
 from counted import by_name
+from threads import in_threads
 
 from seismo import _core
 from seismo.cprofile import Profile
@@ -23,9 +24,7 @@ def deep(n):
 
 def work():
     deep(150)
-    thread = threading.Thread(target=deep, args=(3,))
-    thread.start()
-    thread.join(30)
+    in_threads(partial(deep, 3))
 
 
 @can_fail

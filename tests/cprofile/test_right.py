@@ -8,9 +8,11 @@ import os
 import sys
 import threading
 import weakref
+from functools import partial
 
 import pytest
 from counted import by_name, callees, callees_by_name, counts
+from threads import beside, in_threads
 
 import seismo
 from seismo import _core
@@ -30,15 +32,6 @@ def meet(barrier):
     barrier.wait(30)
 
 
-def in_threads(work, count=3):
-    """Runs work(i) in threads that are in it at the same time."""
-    threads = [threading.Thread(target=work, args=(i,)) for i in range(count)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(30)
-
-
 def test_threads_have_stacks_of_their_own():
     barrier = threading.Barrier(3)
 
@@ -52,7 +45,7 @@ def test_threads_have_stacks_of_their_own():
         meet(barrier)
 
     with Profile() as profile:
-        in_threads(outer)
+        in_threads(*(partial(outer, i) for i in range(3)))
     found = by_name(profile)
     assert found["outer"] == (3, 0)
     assert found["middle"] == (3, 0)
@@ -75,7 +68,7 @@ def test_recursion_in_threads_is_each_threads_own():
             down(n - 1, i)
 
     with Profile() as profile:
-        in_threads(lambda i: down(5, i), 2)
+        in_threads(partial(down, 5, 0), partial(down, 5, 1))
     assert by_name(profile)["down"] == (12, 10)
 
 
@@ -91,11 +84,9 @@ def test_one_thread_only():
         ready.set()
         done.wait(30)
 
-    thread = threading.Thread(target=elsewhere)
-    thread.start()
     profile = Profile(threads="current")
-    profile.runcall(here)
-    thread.join(30)
+    with beside(elsewhere):
+        profile.runcall(here)
     found = by_name(profile)
     assert found["here"] == (1, 0)
     assert "fib" not in found
@@ -108,7 +99,7 @@ def test_one_thread_only_and_it_ends():
         profile.enable()
         fib(3)
 
-    in_threads(lambda _: work(), 1)
+    in_threads(work)
     fib(5)
     assert by_name(profile)["fib"][0] == calls(3)
     profile.disable()
@@ -398,7 +389,7 @@ def test_threads_that_end_and_threads_that_come():
     profile = Profile()
     profile.enable()
     for _ in range(20):
-        in_threads(lambda _: fib(3), 2)
+        in_threads(*[partial(fib, 3)] * 2)
     profile.disable()
     assert by_name(profile)["fib"] == (40 * calls(3), 40 * (calls(3) - 1))
 
@@ -412,13 +403,11 @@ def test_another_thread_turns_it_off():
         leave.wait(30)
         fib(3)
 
-    thread = threading.Thread(target=waits)
     profile.enable()
-    thread.start()
-    inside.wait(30)
-    profile.disable()
-    leave.set()
-    thread.join(30)
+    with beside(waits):
+        inside.wait(30)
+        profile.disable()
+        leave.set()
     found = by_name(profile)
     assert found["waits"] == (1, 0)  # it ended with disable()
     assert "fib" not in found

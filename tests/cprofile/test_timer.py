@@ -5,9 +5,11 @@ from __future__ import annotations
 import sys
 import threading
 import time
+from functools import partial
 
 import pytest
 from counted import by_name
+from threads import beside, in_threads
 
 from seismo.cprofile import Profile
 
@@ -69,12 +71,8 @@ def test_each_threads_own_clock_gives_what_it_ran():
         ran[function.__name__] = time.thread_time()
 
     profile = Profile(time.thread_time, builtins=False)
-    threads = [threading.Thread(target=runs, args=(function,)) for function in (rest, work)]
     with profile:
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        in_threads(partial(runs, rest), partial(runs, work))
     found = times(profile)
     assert found["rest"][0] <= ran["rest"] < 0.15
     assert 0.02 < found["work"][0] <= ran["work"]
@@ -174,14 +172,12 @@ def test_another_thread_changes_it_while_this_one_is_in_the_timer(what):
         return 0.0
 
     profile = Profile(timer)
-    thread = threading.Thread(target=work)
     profile.enable()
-    thread.start()
-    inside.wait(30)
-    getattr(profile, what)()
-    profile.getstats()
-    leave.set()
-    thread.join(30)
+    with beside(work):
+        inside.wait(30)
+        getattr(profile, what)()
+        profile.getstats()
+        leave.set()
     profile.disable()
     assert by_name(profile).get("leaf", (2, 0)) in {(0, 0), (1, 0), (2, 0)}
 

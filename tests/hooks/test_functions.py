@@ -8,10 +8,12 @@ import os
 import sys
 import threading
 import weakref
+from functools import partial
 
 import children
 import pytest
 from hooked import Notes, generator, leaf, work
+from threads import beside, in_threads
 
 import seismo
 from seismo import _core, hooks
@@ -190,16 +192,13 @@ def test_threads_that_run_and_threads_to_come():
         leaf(1)
 
     every, here = Notes(), Notes()
-    running = threading.Thread(target=first)
-    running.start()
-    begun.wait(20)
-    with hooks.set_profile(every.profile, threads="all"), hooks.set_profile(here.profile):
-        go.set()
-        later = threading.Thread(target=leaf, args=(2,))
-        later.start()
-        running.join()
-        later.join()
-        leaf(3)
+    with beside(first) as (running,):
+        begun.wait(20)
+        with hooks.set_profile(every.profile, threads="all"), hooks.set_profile(here.profile):
+            go.set()
+            in_threads(partial(leaf, 2))
+            running.join()
+            leaf(3)
     assert (every.events("leaf").count("call"), here.events("leaf").count("call")) == (3, 1)
 
 
@@ -210,9 +209,7 @@ def test_a_tool_goes_with_its_thread():
         found.append(hooks.set_profile(Notes().profile))
         leaf(1)
 
-    one = threading.Thread(target=thread)
-    one.start()
-    one.join()
+    in_threads(thread)
     leaf(2)  # 3.11 and 3.12 clear the thread's state a little after join() returns
     for _ in range(1000):
         if not found[0].active:
@@ -244,9 +241,7 @@ def test_where_knows_the_thread_and_the_depth():
     notes, deep = Notes(), Notes()
     with hooks.set_profile(notes.profile, threads="all", where='call and function("leaf") and thread("wanted*")'):
         for name in ("wanted-1", "other"):
-            one = threading.Thread(target=leaf, args=(1,), name=name)
-            one.start()
-            one.join()
+            in_threads(partial(leaf, 1), name=name)
     assert notes.events("leaf") == ["call"]
     with hooks.set_profile(deep.profile, where='call and function("leaf") and depth > 10000'):
         work()

@@ -4,7 +4,6 @@ import ctypes
 import gc
 import re
 import sys
-import threading
 import tracemalloc
 import weakref
 from pathlib import Path
@@ -13,6 +12,7 @@ import children
 import extensions
 import pytest
 from allocations import can_fail, each_fails
+from threads import in_threads
 
 from seismo import _core
 from seismo.errors import UsageError
@@ -60,9 +60,9 @@ def nothing_stays():
         assert slot(ctypes.byref(ctypes.c_void_p())) is None
 
 
-def run(program, *, status=0):
-    """What a program prints; it must end with this status, and say nothing on stderr when that is 0."""
-    return children.printed(program, status=status, env=children.environment(PYTHONWARNINGS="error"))
+def run(program):
+    """What a program prints, which says nothing on stderr."""
+    return children.printed(program, env=children.environment(PYTHONWARNINGS="error"))
 
 
 def test_what_cannot_be_is_said():
@@ -196,9 +196,7 @@ def test_a_type_lives_until_its_batch_and_no_longer():
 def test_threads():
     everybody, mine = Log(), Log()
     with set_ref_tracer(everybody), set_ref_tracer(mine, threads="current"):
-        thread = threading.Thread(target=Other)
-        thread.start()
-        thread.join()
+        in_threads(Other)
         Thing()
     assert [row[3] for row in everybody.of(Thing, Other)] == ["create", "destroy"] * 2
     assert [row[0] for row in mine.of(Thing, Other)] == [Thing, Thing]
@@ -209,9 +207,7 @@ def test_removed_from_another_thread_and_twice():
     log = Log()
     tracer = set_ref_tracer(log)
     Thing()
-    thread = threading.Thread(target=tracer.remove)
-    thread.start()
-    thread.join()
+    in_threads(tracer.remove)
     tracer.remove()
     Other()
     assert [row[3] for row in log.of(Thing)] == ["create", "destroy"]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ctypes
 import sys
-import threading
 
 import pytest
 from thread_state import TRACEFUNC, State
+from threads import in_threads
 
 from seismo import _core, hooks
 
@@ -72,36 +72,6 @@ def _clean():
     sys.settrace(trace)
 
 
-def test_each_has_a_local_function_of_its_own():
-    """The foreign tracer's is in the frame; ours is kept apart, and neither loses its own."""
-    ours, foreign = [], []
-
-    def local(frame, event, arg):
-        foreign.append(frame.f_trace is local)
-        return local
-
-    class Tracer:
-        def __call__(self, frame, event, arg):
-            if frame.f_code is wanted.__code__:
-                ours.append((event, frame.f_trace is self.inner))
-                return self.inner
-            return None
-
-        def inner(self, frame, event, arg):
-            ours.append((event, frame.f_trace == self.inner))
-            return self.inner
-
-    def tracer(frame, event, arg):
-        return local if frame.f_code is wanted.__code__ else None
-
-    sys.settrace(tracer)
-    with hooks.set_trace(Tracer()):
-        wanted(0)
-    sys.settrace(None)
-    assert foreign == [True] * 4
-    assert ours == [("call", False), *[(event, True) for event in ("line", "line", "line", "return")]]
-
-
 @pytest.mark.parametrize("ours_raises", [False, True])
 def test_a_tracer_that_raises_is_gone_and_the_other_goes_on(ours_raises):
     def raises(frame, event, arg):
@@ -136,9 +106,7 @@ def test_c_code_takes_the_trace_slot_and_gives_it_back():
             ctypes.pythonapi.PyEval_SetTrace(None, None)
             wanted(0)
 
-    thread = threading.Thread(target=run)
-    thread.start()
-    thread.join()
+    in_threads(run)
     run()
     assert ours.of("wanted") == WANTED * 6
     assert heard.count(0) >= 4  # calls of wanted and unwanted, on each thread
@@ -192,9 +160,7 @@ def test_a_recorder_a_hook_and_a_foreign_profiler():
         sys.setprofile(counter("foreign"))
         for _ in range(5):
             wanted(0)
-        thread = threading.Thread(target=wanted, args=(0,))
-        thread.start()
-        thread.join()
+        in_threads(lambda: wanted(0))
         sys.setprofile(None)
         wanted(0)
     wanted(0)
