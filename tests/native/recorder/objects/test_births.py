@@ -5,16 +5,12 @@ import threading
 import weakref
 
 import pytest
-from births import TRASHCAN, needs_tracer, recorded
+from births import TRASHCAN, Thing, needs_tracer, recorded
 from threads import in_threads
 
 from seismo import _core
 
 pytestmark = needs_tracer
-
-
-class Thing:
-    pass
 
 
 class Slotted:

@@ -6,16 +6,10 @@ import gc
 import tracemalloc
 
 import pytest
-from births import WHY_NOT, Births, load, needs_tracer, recorded, run, start
+from births import WHY_NOT, Births, Thing, load, needs_tracer, recorded, run, start
 from threads import in_threads
 
 from seismo import _core
-
-needs = needs_tracer
-
-
-class Thing:
-    pass
 
 
 def make(count):
@@ -43,7 +37,7 @@ def test_refused_where_the_hook_cannot_be_trusted():
     assert _core.objects_addresses((0,)) == {}
 
 
-@needs
+@needs_tracer
 @pytest.mark.parametrize("options", [{}, {"paths": True}, {"objects": "types"}])
 def test_one_recording_after_another(options):
     kept = []
@@ -58,7 +52,7 @@ def test_one_recording_after_another(options):
     assert births.type("Thing", "born", "died", "before") == (0, 0, 8)
 
 
-@needs
+@needs_tracer
 def test_after_a_profile_and_before_one():
     for _ in range(2):
         with recorded(paths=True):
@@ -73,7 +67,7 @@ def test_after_a_profile_and_before_one():
         assert births.tables["nodes"] == []
 
 
-@needs
+@needs_tracer
 def test_call_paths_tell_who_called():
     def left():
         return make(2)
@@ -94,7 +88,7 @@ def test_call_paths_tell_who_called():
     assert len(kept) == 5
 
 
-@needs
+@needs_tracer
 def test_call_paths_make_no_objects():
     """The tracer hears what the interpreter makes to tell of calls; that is not the program's."""
     names = {"Thing": Thing}
@@ -111,7 +105,7 @@ def test_call_paths_make_no_objects():
     assert counts[0] == counts[1] == counts[2]
 
 
-@needs
+@needs_tracer
 def test_stop_from_another_thread():
     start()
     kept = make(3)
@@ -127,7 +121,7 @@ def test_stop_from_another_thread():
 # ---- quiet ----
 
 
-@needs
+@needs_tracer
 @pytest.mark.parametrize("objects", ["lines", "types"])
 def test_nothing_is_recorded_while_quiet(objects):
     start(objects=objects)
@@ -151,7 +145,7 @@ def test_nothing_is_recorded_while_quiet(objects):
     assert len(kept) == 5
 
 
-@needs
+@needs_tracer
 def test_what_dies_while_quiet_has_died():
     with recorded() as births:
         kept = make(4)
@@ -162,7 +156,7 @@ def test_what_dies_while_quiet_has_died():
     assert births.type("Thing", "born", "died", "live") == (4, 3, 1)
 
 
-@needs
+@needs_tracer
 def test_quietly_called_functions_are_not_seen():
     with recorded() as births:
         _core.quietly(make, 5)
@@ -173,7 +167,7 @@ def test_quietly_called_functions_are_not_seen():
 # ---- questions ----
 
 
-@needs
+@needs_tracer
 def test_marks_and_what_is_alive_since():
     start()
     kept = make(3)
@@ -189,7 +183,7 @@ def test_marks_and_what_is_alive_since():
 
     assert (alive(), alive(first), alive(0, first), alive(first, second), alive(second)) == (9, 7, 2, 3, 4)
     (site,) = sites_of_things()
-    assert _core.objects_site(site)[:5] == (__name__, "Thing", __name__, "make", __file__)
+    assert _core.objects_site(site)[:5] == (Thing.__module__, "Thing", __name__, "make", __file__)
     found = _core.objects_addresses((site, 10**6))
     assert list(found) == [site]
     assert sorted(found[site]) == sorted(map(id, kept))
@@ -207,7 +201,7 @@ def test_marks_and_what_is_alive_since():
         _core.objects_mark(3)
 
 
-@needs
+@needs_tracer
 def test_questions_leave_no_trace():
     start()
     kept = make(3)
@@ -222,7 +216,7 @@ def test_questions_leave_no_trace():
     assert len(kept) == 3
 
 
-@needs
+@needs_tracer
 def test_holders_are_rows():
     with recorded() as births:
         kept = make(1)
@@ -243,7 +237,7 @@ def test_holders_are_rows():
 # ---- other tracers ----
 
 
-@needs
+@needs_tracer
 @pytest.mark.parametrize("options", [{}, {"paths": True}])
 def test_tracemalloc_was_there_first(options):
     tracemalloc.start()
@@ -274,7 +268,7 @@ def tracemalloc_midway():
     return births, status, gone & {id(thing) for thing in kept}
 
 
-@needs
+@needs_tracer
 def test_tracemalloc_starts_midway():
     """It takes the slot without a word: what is missing is said, and who died meanwhile is found out."""
     for _ in range(20):
@@ -295,7 +289,7 @@ def test_tracemalloc_starts_midway():
 # ---- processes ----
 
 
-@needs
+@needs_tracer
 def test_a_forked_child_counts_anew():
     out = run("""
 kept = [Thing() for _ in range(10)]
@@ -314,7 +308,7 @@ print(_core.check(), row["born"], row["died"], row["live"], row["before"])
     assert out.splitlines() == ["True 3 0 3 12", "True 5 0 5 0"]
 
 
-@needs
+@needs_tracer
 def test_a_forked_child_that_records_no_more():
     out = run("""
 start(span=calls_of("f"))
@@ -333,7 +327,7 @@ print(image().problems)
     assert out.splitlines() == ["False", "[]"]
 
 
-@needs
+@needs_tracer
 def test_forks_in_the_middle_of_a_collection_and_in_threads():
     """Children of all kinds that just go on, and end: with the recorder's own memory in whatever state."""
     out = run("""
@@ -362,7 +356,7 @@ print(_core.check(), image().problems)
     assert out == "True []\n"
 
 
-@needs
+@needs_tracer
 @pytest.mark.parametrize("options", ["", "paths=True", "objects='types'", "span=calls_of('*')"])
 def test_the_interpreter_ends_while_it_records(options):
     out = run(f"""
@@ -384,7 +378,7 @@ print("done")
     assert out == "done\n"
 
 
-@needs
+@needs_tracer
 def test_stop_in_atexit_and_in_a_finalizer(tmp_path):
     path = tmp_path / "r.seismo"
     run("""
@@ -404,7 +398,7 @@ def last():
     assert births.type("Thing", "born", "died") == (10, 10)
 
 
-@needs
+@needs_tracer
 def test_a_session_of_os_fork_and_memory_that_grows():
     """A live table that has been grown many times over is the child's, too, and both go their own ways."""
     out = run("""

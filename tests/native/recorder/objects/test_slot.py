@@ -8,7 +8,7 @@ import tracemalloc
 
 import extensions
 import pytest
-from births import WHY_NOT, needs_tracer, recorded, run
+from births import WHY_NOT, Thing, needs_tracer, recorded, run
 from paths import TESTS
 from threads import beside
 
@@ -16,10 +16,6 @@ from seismo import _core
 from seismo.hooks.references import set_ref_tracer
 
 pytestmark = needs_tracer
-
-
-class Thing:
-    pass
 
 
 def in_the_slot():
