@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import children
 import pytest
-from paths import COMMON
 from recorded import Image, filter_of
 
 from seismo import _core
@@ -115,13 +114,9 @@ def image():
 """
 
 
-def environment(**more: str) -> dict[str, str]:
-    return children.environment(COMMON, **more)
-
-
 def run(program: str, *arguments: str, status: int = 0) -> str:
     """Return a program's output. It must end with this status and, if that is 0, write nothing to stderr."""
-    return children.printed(PRELUDE + program, *arguments, status=status, env=environment())
+    return children.printed(PRELUDE + program, *arguments, status=status)
 
 
 def load(path: Path) -> Births:

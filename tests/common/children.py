@@ -14,7 +14,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
-from paths import SOURCE
+from paths import COMMON, SOURCE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -140,7 +140,7 @@ def _content(stream: io.TextIOWrapper) -> str:
 
 
 def printed(program: str, *words: object, status: int = 0, **options: Any) -> str:
-    """Return the output of a program text. If it is to end with status 0, it must write nothing to stderr."""
-    done = python("-c", program, *words, status=status, **options)
+    """Return the output of a program text, which can import these helpers. With status 0, it writes nothing to stderr."""
+    done = python("-c", program, *words, status=status, **{"env": environment(COMMON), **options})
     assert status != 0 or done.stderr == "", done.stderr
     return done.stdout

@@ -136,5 +136,4 @@ def popen(program: str, *arguments: str, **options: Any) -> children.Child:
 
 def run(program: str, *arguments: str, status: int = 0, **options: Any) -> str:
     """Return a program's output. It must end with this status and, if that is 0, write nothing to stderr."""
-    given = {"status": status, "env": children.environment(COMMON), **options}
-    return children.printed(PRELUDE + textwrap.dedent(program), *arguments, **given)
+    return children.printed(PRELUDE + textwrap.dedent(program), *arguments, status=status, **options)

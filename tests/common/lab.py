@@ -70,7 +70,7 @@ def popen(program: str, *arguments: str, **options: Any) -> children.Child:
 
 def run(program: str, *arguments: str, status: int = 0, **options: Any) -> str:
     """Return a program's output. It must end with this status and, if that is 0, write nothing to stderr."""
-    return children.printed(PRELUDE + program, *arguments, status=status, env=environment(), **options)
+    return children.printed(PRELUDE + program, *arguments, status=status, **options)
 
 
 def load(path: Path) -> Image:

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-import children
-from paths import COMMON, TESTS
+from paths import TESTS
 from recorded import Image, image
 
 from seismo import _core
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
 
 FOLDER = str(TESTS / "native" / "recorder" / "lines")
@@ -73,8 +71,3 @@ def hits(lines: Image, file: str) -> Counter[tuple[str, int]]:
         if function["file"] == file and row["hits"]:
             seen[function["qualname"], row["line"]] += row["hits"]
     return seen
-
-
-def run(program: str, *arguments: str, status: int = 0, folder: Path | None = None) -> str:
-    """Run a program in a separate process and return its output. If successful, it must write nothing to stderr."""
-    return children.printed(program, *arguments, status=status, env=children.environment(COMMON), cwd=folder)

@@ -157,17 +157,6 @@ def test_nobody_hears_the_end_of_the_calls_that_set_it():
         assert recorded == again == bare
 
 
-def test_one_that_stays_longer_than_we():
-    foreign = Foreign()
-    with recording():
-        sys.setprofile(foreign)
-        work(2)
-    assert sys.getprofile() is foreign
-    work(1)
-    sys.setprofile(None)
-    assert (foreign.calls, leaves()) == (3, 2)
-
-
 def test_one_that_saves_and_restores():
     with recording():
         before = sys.getprofile()

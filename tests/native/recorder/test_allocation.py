@@ -5,7 +5,7 @@ import children
 import pytest
 from allocations import can_fail
 from births import needs_tracer
-from lab import SOURCES, WITH_C, environment
+from lab import SOURCES, WITH_C
 
 pytestmark = can_fail
 
@@ -128,7 +128,7 @@ PROGRAMS = [
 
 
 def run(program, settings, *arguments, cwd):
-    return children.printed(PRELUDE + program, f"{{{settings}}}", *arguments, env=environment(), cwd=cwd)
+    return children.printed(PRELUDE + program, f"{{{settings}}}", *arguments, cwd=cwd)
 
 
 @pytest.mark.parametrize("how", ["once", "forever"])

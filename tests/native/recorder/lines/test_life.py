@@ -1,8 +1,9 @@
 """Forks, kills, exits, other recorders: what happens to a process while its lines are timed."""
 
 import pytest
+from children import printed
 from recorded import Image, image
-from timing import Lines, hits, run, start
+from timing import Lines, hits, start
 
 import seismo
 from seismo import _core
@@ -25,7 +26,7 @@ def counts(path):
 
 
 def test_fork(tmp_path):
-    run(PRELUDE + """
+    printed(PRELUDE + """
 start(fd=file("parent"), flush_ms=1)
 work(10)
 child = os.fork()
@@ -37,7 +38,7 @@ else:
     work(100)
 _core.stop()
 os._exit(0)
-    """, folder=tmp_path)  # fmt: skip
+    """, cwd=tmp_path)  # fmt: skip
     parent, of_parent = counts(tmp_path / "parent")
     child, of_child = counts(tmp_path / "child")
     assert parent.problems == child.problems == []
@@ -45,9 +46,7 @@ os._exit(0)
 
 
 def test_the_interpreter_ends_while_it_records():
-    out = run(
-        PRELUDE
-        + """
+    out = printed(f"""{PRELUDE}
 import threading, time
 start()
 class Late:
@@ -57,8 +56,7 @@ late = Late()
 late.self = late
 threading.Thread(target=lambda: [work(1000) for _ in range(10**9)], daemon=True).start()
 time.sleep(0.02)
-    """
-    )
+    """)
     assert out.strip() in ("", "late")
 
 

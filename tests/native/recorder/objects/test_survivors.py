@@ -9,7 +9,7 @@ import time
 
 import children
 import pytest
-from births import Births, Other, Thing, calls_of, environment, load, needs_tracer, run, start
+from births import Births, Other, Thing, calls_of, load, needs_tracer, run, start
 
 from seismo import _core
 from seismo.model import read
@@ -160,7 +160,7 @@ def test_the_workers_of_a_pool(tmp_path, method):
     """They are terminated when they have worked, and none comes to an end of its own."""
     (tmp_path / "app.py").write_text(POOL)
     words = ["objects", "-q", "--children", "--leaks", "work", "-o", "r.seismo", "app.py", method]
-    ended = children.seismo(*words, cwd=tmp_path, env=environment())
+    ended = children.seismo(*words, cwd=tmp_path)
     assert ended.stdout == "780\n"
     recording = read(os.fspath(tmp_path / "r.seismo"))
     [type_] = [row.id for row in recording.types if row.name == "Thing"]
