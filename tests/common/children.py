@@ -140,7 +140,7 @@ def _content(stream: io.TextIOWrapper) -> str:
 
 
 def printed(program: str, *words: object, status: int = 0, **options: Any) -> str:
-    """Return the output of a program text, which can import these helpers. With status 0, it writes nothing to stderr."""
+    """Return the output of a program text, which can import these helpers. Unless it fails, stderr must be empty."""
     done = python("-c", program, *words, status=status, **{"env": environment(COMMON), **options})
     assert status != 0 or done.stderr == "", done.stderr
     return done.stdout

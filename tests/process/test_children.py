@@ -169,7 +169,7 @@ def test_what_a_spawned_child_does_at_its_exit(lab):
 
 
 def test_a_pool_that_is_terminated(lab):
-    """The workers are killed while they wait: what they did before must be there, too. test_signals.py has forked ones."""
+    """The workers are killed while they wait: what they did before must be there (forked ones: test_signals.py)."""
     lab.write(
         "x.py",
         "import multiprocessing, time\ndef work(i):\n    time.sleep(0.01)\n    return i\n"
