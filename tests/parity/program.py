@@ -26,14 +26,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from recorded import LOWER_BOUND, Image, Node, image, merged, sources, without
+from lab import SOURCES, WITH_C
+from recorded import LOWER_BOUND, Image, Node, image, merged, without
 
 from seismo import _core
 
 MODES = ["none", "all", "auto"]
-SOURCES = sources()
-TRACING = sources(journal=True)
-WAYS = [(source, mode) for mode in MODES for source in sources("none" if mode == "none" else "all")]
+WAYS = [(source, mode) for mode in MODES for source in (SOURCES if mode == "none" else WITH_C)]
 
 
 @dataclass

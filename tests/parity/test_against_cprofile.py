@@ -9,7 +9,7 @@ import sys
 import sysconfig
 
 import pytest
-from program import SOURCES
+from lab import SOURCES, start
 from recorded import PYTHON, image
 from workloads import class_things, json_things, parse_things, regex_things
 
@@ -51,7 +51,7 @@ def collecting():
 
 
 def record(source, function):
-    _core.start(source=source, c_functions="none", running=False, calibrate=False)
+    start(source)
     try:
         function()
     finally:

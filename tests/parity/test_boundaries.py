@@ -4,23 +4,14 @@ import contextlib
 import sys
 
 import pytest
-from program import MODES, SOURCES, WAYS
+from lab import SOURCES, leaf, start
+from program import MODES
 from recorded import RUNNING, SEEDED, image, merged, shown, without
 
 import seismo
 from seismo import _core
 
 pytestmark = pytest.mark.parametrize("source", SOURCES)
-
-
-def leaf():
-    pass
-
-
-def start(source, c_functions="none", running=True, **options):
-    if (source, c_functions) not in WAYS:
-        pytest.skip(f"{source} sees Python functions only")
-    _core.start(source=source, c_functions=c_functions, running=running, calibrate=False, **options)
 
 
 def repaired(source):
@@ -46,7 +37,7 @@ def test_frames_that_run_at_the_start(source, c_functions):
         leaf()
 
     def inner():
-        start(source, c_functions)
+        start(source, c_functions=c_functions, running=True)
         leaf()
 
     outer()
@@ -69,7 +60,7 @@ def test_frames_that_run_are_left_out(source):
         leaf()
 
     def inner():
-        start(source, running=False)
+        start(source)
         leaf()
 
     outer()
@@ -83,7 +74,7 @@ def test_frames_that_run_are_left_out(source):
 def test_c_functions_that_a_frame_outside_of_the_recording_calls(source, c_functions):
     """They end where they end. What that frame calls next is not in them: in a process that is spawned, nearly all."""
     values = {"a": 1, "b": 2}
-    start(source, c_functions, running=False)
+    start(source, c_functions=c_functions)
     values.pop("a")
     leaf()
     max((1, 2), key=lambda value: leaf() or value)
@@ -109,7 +100,7 @@ def test_stopped_deeper(source):
         _core.stop()
         leaf()
 
-    start(source, running=False)
+    start(source)
     outer()
     leaf()
     path = "test_stopped_deeper.<locals>"
@@ -126,7 +117,7 @@ def test_stopped_in_a_callback(source):
         _core.stop()
         return x
 
-    start(source, "all", running=False)
+    start(source, c_functions="all")
     sorted([1], key=key)
     leaf()
     assert shown(image().forests()["MainThread"]) == "[sorted]\n  test_stopped_in_a_callback.<locals>.key\n"
@@ -134,7 +125,7 @@ def test_stopped_in_a_callback(source):
 
 def test_started_in_a_callback(source):
     def key(x):
-        start(source, "all")
+        start(source, c_functions="all", running=True)
         leaf()
         return x
 
@@ -150,7 +141,7 @@ def test_started_in_a_callback(source):
 def test_started_in_a_generator(source):
     def numbers():
         yield 1
-        start(source)
+        start(source, running=True)
         leaf()
         yield 2
         leaf()
@@ -173,7 +164,7 @@ def test_generator_made_before(source):
 
     one = numbers()
     next(one)
-    start(source, running=False)
+    start(source)
     next(one)
     list(one)
     _core.stop()
@@ -185,7 +176,7 @@ def test_left_by_an_exception(source):
         inner()
 
     def inner():
-        start(source)
+        start(source, running=True)
         raise KeyError
 
     with pytest.raises(KeyError):
@@ -198,10 +189,10 @@ def test_left_by_an_exception(source):
 
 
 def test_nested_start_is_refused(source):
-    start(source, running=False)
+    start(source)
     try:
         with pytest.raises(RuntimeError, match="running already"):
-            start(source)
+            start(source, running=True)
         leaf()
     finally:
         _core.stop()
@@ -226,7 +217,7 @@ def test_snapshots_on_the_way(source):
             outer(n - 1)
             _core.flush()
 
-    start(source, "all", running=False)
+    start(source, c_functions="all")
     outer(20)
     _core.stop()
     recorded = image()
@@ -238,7 +229,7 @@ def test_snapshots_on_the_way(source):
 
 def test_recordings_one_after_another(source):
     for n in range(1, 8):
-        start(source, running=False)
+        start(source)
         for _ in range(n):
             leaf()
         _core.stop()
@@ -253,7 +244,7 @@ def test_quietly(source):
         leaf()
         return sorted(range(n), key=lambda x: -x)
 
-    start(source, "all", running=False)
+    start(source, c_functions="all")
     leaf()
     assert _core.quietly(noisy, 3) == [2, 1, 0]
     with pytest.raises(ZeroDivisionError):
@@ -271,7 +262,7 @@ def test_a_function_has_its_own_module_s_name(source):
     there = {"__name__": "there"}
     made = "\n" * len(source) + "def {0}():\n    pass\ndef {0}_steps():\n    yield 1"
     exec(compile(made.format("elsewhere"), f"/nowhere/{source}.py", "exec"), there)
-    start(source)
+    start(source, running=True)
     there["elsewhere"]()
     list(there["elsewhere_steps"]())
     _core.stop()

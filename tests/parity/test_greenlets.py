@@ -4,7 +4,7 @@ import itertools
 import os
 
 import pytest
-from program import SOURCES
+from lab import SOURCES, leaf
 from recorded import SEEDED, image, sources
 
 from seismo import _core
@@ -12,10 +12,6 @@ from seismo import _core
 greenlet = pytest.importorskip("greenlet")
 
 pytestmark = pytest.mark.parametrize("source", SOURCES)
-
-
-def leaf():
-    pass
 
 
 def run(source, main, c_functions="none"):

@@ -7,7 +7,8 @@ import sys
 
 import pytest
 from journals import recorded, sums
-from program import SOURCES, TRACING, WAYS, accept_lower_bounds, compared, load, record
+from lab import SOURCES, TRACING, leaf
+from program import WAYS, accept_lower_bounds, compared, load, record
 from recorded import LOWER_BOUND, Image, shown
 
 from seismo import _core
@@ -18,10 +19,6 @@ KINDS = {  # the options of a recording, and the sources and C functions with wh
     "counts": ({"timing": "none"}, [way for way in WAYS if way[1] != "all"]),
     "trace": ({"journal": True}, [way for way in WAYS if way[0] in TRACING]),
 }
-
-
-def leaf():
-    pass
 
 
 # Between the first and the last way of what is not the usual recording there are the same steps: left to the matrix.

@@ -6,7 +6,7 @@ import sys
 
 import extensions
 import pytest
-from program import SOURCES
+from lab import SOURCES, leaf
 from recorded import LOWER_BOUND, image, merged, shown
 
 import seismo
@@ -16,10 +16,6 @@ from seismo.expression import parse
 
 pytestmark = pytest.mark.skipif("starts" not in SOURCES, reason="sys.monitoring was added in Python 3.12")
 BOTH = pytest.mark.parametrize("c_functions", ["none", "all"])
-
-
-def leaf():
-    pass
 
 
 def both(main, c_functions="none", **options):

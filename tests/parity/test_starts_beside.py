@@ -8,8 +8,8 @@ from pathlib import Path
 import children
 import extensions
 import pytest
+from lab import SOURCES, leaf
 from paths import COMMON
-from program import SOURCES
 from recorded import image
 
 from seismo import _core
@@ -17,10 +17,6 @@ from seismo.expression import parse
 
 pytestmark = pytest.mark.skipif("starts" not in SOURCES, reason="sys.monitoring was added in Python 3.12")
 BOTH = pytest.mark.parametrize("c_functions", ["none", "all"])
-
-
-def leaf():
-    pass
 
 
 def recorded(main, c_functions="none", **options):

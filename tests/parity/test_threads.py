@@ -8,17 +8,13 @@ from contextlib import contextmanager
 from functools import partial
 
 import pytest
-from program import SOURCES
+from lab import SOURCES, leaf, start
 from recorded import SEEDED, image, shown
 from threads import beside, in_threads
 
 from seismo import _core
 
 pytestmark = pytest.mark.parametrize("source", SOURCES)
-
-
-def leaf():
-    pass
 
 
 def work(n):
@@ -30,10 +26,6 @@ def work(n):
 def only(nodes, name):
     """The subtree of a function as text, wherever it is."""
     return [shown([node]) for root in nodes for node in root.walk() if node.name == name]
-
-
-def start(source, **options):
-    _core.start(source=source, c_functions="none", running=False, calibrate=False, **options)
 
 
 @contextmanager

@@ -6,7 +6,7 @@ from pathlib import Path
 import children
 import extensions
 import pytest
-from lab import WITH_C, start
+from lab import WITH_C, leaf, start
 from recorded import C, image
 
 from seismo import _core
@@ -34,10 +34,6 @@ def recorded(source, work):
             calls, exceptions = rows.get(names[node["function"]], (0, 0))
             rows[names[node["function"]]] = (calls + node["calls"], exceptions + node["exceptions"])
     return rows, found
-
-
-def leaf():
-    pass
 
 
 def test_functions_of_cython(source, kinds):

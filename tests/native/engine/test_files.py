@@ -8,7 +8,7 @@ import subprocess
 import time
 
 import pytest
-from lab import SOURCES, load, popen, run, start
+from lab import SOURCES, leaf, load, popen, run, start
 from recorded import Image, image
 
 from seismo import _core
@@ -18,10 +18,6 @@ RECORD = """
 import os
 fd = os.open(sys.argv[1], os.O_CREAT | os.O_RDWR | os.O_TRUNC, 0o600)
 """
-
-
-def leaf():
-    pass
 
 
 @pytest.mark.parametrize("source", SOURCES)

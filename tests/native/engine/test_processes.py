@@ -4,16 +4,12 @@ import os
 import sys
 
 import pytest
-from lab import SOURCES, WITH_C, load, run, start
+from lab import SOURCES, WITH_C, leaf, load, run, start
 from recorded import image
 
 from seismo import _core
 
 pytestmark = pytest.mark.parametrize("source", SOURCES)
-
-
-def leaf():
-    pass
 
 
 # ---- fork ----

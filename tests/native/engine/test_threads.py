@@ -5,17 +5,13 @@ import sys
 import threading
 
 import pytest
-from lab import FIRST_SOURCE, SOURCES, load, popen, run, start
+from lab import FIRST_SOURCE, SOURCES, leaf, load, popen, run, start
 from recorded import RUNNING, image
 from threads import beside, in_threads
 
 from seismo import _core
 
 APART = 1000  # threads that have ended and keep a row of their own
-
-
-def leaf():
-    pass
 
 
 def work():

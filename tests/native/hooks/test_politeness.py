@@ -6,16 +6,12 @@ import sys
 import threading
 
 import pytest
-from lab import MONITORING, SOURCES, run, start, taken_ids
+from lab import MONITORING, SOURCES, leaf, run, start, taken_ids
 from recorded import image
 
 from seismo import _core
 
 needs_monitoring = pytest.mark.skipif(not MONITORING, reason="sys.monitoring came with 3.12")
-
-
-def leaf():
-    pass
 
 
 def holders():

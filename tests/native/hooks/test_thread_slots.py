@@ -12,6 +12,7 @@ import sys
 import threading
 
 import pytest
+from lab import leaf
 from recorded import image
 from thread_state import TRACEFUNC, State
 from threads import in_threads
@@ -21,10 +22,6 @@ from seismo import _core
 pytestmark = pytest.mark.skipif(sys.version_info >= (3, 12), reason="sys.monitoring does without slots from 3.12 on")
 
 getprofile, setprofile = sys.getprofile, sys.setprofile  # kept by the program from before we came
-
-
-def leaf():
-    pass
 
 
 def work(n):
