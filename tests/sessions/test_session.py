@@ -208,8 +208,12 @@ counts = calls(numbers.profile.recording)
 assert counts["f"] == 3 + 2 + 1 + 0 + 1 + counts["g"], counts
 assert counts["g"] == 1
 assert "consumer" not in counts
+""")
 
-import asyncio
+
+def test_async_functions(run):
+    run("""
+import asyncio, inspect
 @seismo.profile
 async def fetch(n):
     for i in range(n):
