@@ -161,7 +161,7 @@ def line_of(text):
     return next(number for number, line in enumerate(PROGRAM.splitlines(), 1) if text in line)
 
 
-@pytest.mark.parametrize("threads", [1, 2, 8])
+@pytest.mark.parametrize("threads", [1, 8])
 @pytest.mark.parametrize("options", [[], ["--types"]], ids=str)
 def test_births_and_deaths_on_all_threads_are_counted(options, threads, tmp_path):
     n = 1000
@@ -177,13 +177,8 @@ def test_births_and_deaths_on_all_threads_are_counted(options, threads, tmp_path
             lines = by_line(recording)
             assert lines["Dropped", "work", line_of("Dropped()")] == found["Dropped"]
             assert lines["Passed", "work", line_of("Passed()")] == found["Passed"]
-
-
-@pytest.mark.parametrize("threads", [1, 8])
-def test_cycles_died_by_the_collector_and_what_a_thread_drops_itself_did_not(threads, tmp_path):
-    recording = recorded(tmp_path, PROGRAM, threads, 1000)
-    by_gc = {row.name: row.died_by_gc for row in recording.types}
-    assert (by_gc["Node"], by_gc["Dropped"]) == (threads * 100, 0)
+            by_gc = {row.name: row.died_by_gc for row in recording.types}
+            assert (by_gc["Node"], by_gc["Dropped"]) == (threads * n // 10, 0)
 
 
 def test_code_that_came_and_went_is_gone(tmp_path):
