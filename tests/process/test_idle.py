@@ -316,7 +316,7 @@ def test_all_that_came_before_the_stated_time_is_there(start, tmp_path, way, sto
 
 
 @pytest.mark.crossed
-@pytest.mark.parametrize("way", ways())
+@pytest.mark.parametrize("way", ways("hits"))
 @pytest.mark.parametrize("what", ["cut", "halved", "removed", "replaced"])
 def test_a_program_whose_file_is_taken_away_ends_as_ever(start, tmp_path, way, what):
     """A file that is cut is whole after the next write, except for a trace's journal."""
@@ -343,7 +343,7 @@ def test_a_program_whose_file_is_taken_away_ends_as_ever(start, tmp_path, way, w
     assert left.problems == (lacks if way == "trace" and what in ("cut", "halved") else [])
 
 
-@pytest.mark.parametrize("way", ways())
+@pytest.mark.parametrize("way", ways("hits"))
 def test_a_full_disk_that_has_room_again(start, tmp_path, way):
     path = tmp_path / "r.seismo"
     child = start(WAYS[way], TWICE.format(1000, 1000))
