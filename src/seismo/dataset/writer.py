@@ -243,12 +243,7 @@ class _Tables(ExitStack):
         return functions
 
     def _calls(
-        self,
-        part: Recording,
-        process: Any,
-        functions: list[bytes],
-        whole: tasks.Split | None,
-        of_tasks: Sequence[int],
+        self, part: Recording, process: Any, functions: list[bytes], whole: tasks.Split | None, of_tasks: Sequence[int]
     ) -> None:
         """Write the threads and calls of a process, and of its tasks, which have numbers of their own."""
         pc = library("pyarrow.compute")

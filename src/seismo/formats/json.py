@@ -144,19 +144,7 @@ def _truth(value: object) -> str:
 
 _BIRTHS = ("born", "died", "died_by_gc", "live", "peak", "unseen", "item_bytes")
 _BYTES = ("bytes", "at_least", "bytes_live", "live_at_least", "approximate")
-_TYPES = (
-    "id",
-    "type",
-    "module",
-    "name",
-    "flags",
-    "size",
-    "item_size",
-    *_BIRTHS,
-    "before",
-    "resurrected",
-    *_BYTES,
-)
+_TYPES = ("id", "type", "module", "name", "flags", "size", "item_size", *_BIRTHS, "before", "resurrected", *_BYTES)
 _SPAN_COUNTS = ("span_born", "span_died", "span_live")
 _PLACE = ("type", "type_id", "function", "qualname", "file", "line")
 _OBJECTS = ("id", *_PLACE, "node", "flags", *_BIRTHS, *_SPAN_COUNTS, *_BYTES)

@@ -17,14 +17,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from seismo.errors import SeismoError
 from seismo.formats.base import MAX_LINE, MAX_VALUE, Format
-from seismo.formats.coverage_base import (
-    Arc,
-    CoverageBuilder,
-    count_in,
-    executed_files,
-    field_text,
-    report_of,
-)
+from seismo.formats.coverage_base import Arc, CoverageBuilder, count_in, executed_files, field_text, report_of
 from seismo.formats.function_names import unescape
 from seismo.recording_kinds import COVERAGE
 

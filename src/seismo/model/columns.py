@@ -177,7 +177,7 @@ def distinct(keys: Iterable[Any]) -> list[tuple[Any, int]]:
 
 
 def less(now: Columns, before: Columns, names: Iterable[str], rows: Sequence[int | None]) -> Columns:
-    """Return the table with these columns less those of an earlier snapshot, and not below 0.
+    """Return the table with these columns less those of an earlier snapshot, and not below 0; -1 is unknown and stays.
 
     `rows` has the row in `now` of each row in `before`, or None.
     """
@@ -185,7 +185,7 @@ def less(now: Columns, before: Columns, names: Iterable[str], rows: Sequence[int
     for name in names:
         values = now[name].tolist()
         for row, past in zip(rows, before[name].tolist(), strict=True):
-            if row is not None:
+            if row is not None and past >= 0 and values[row] >= 0:
                 values[row] = max(0, values[row] - past)
         table[name] = memoryview(array.array(now[name].format, values))
     return table

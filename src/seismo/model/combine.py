@@ -24,6 +24,7 @@ from seismo.model.columns import (
     Tables,
     Texts,
     clamped,
+    columns_of,
     columns_of_named,
     ints,
     keys_of_functions,
@@ -300,7 +301,8 @@ def subtract(later: Recording, earlier: Recording) -> Recording:
     kinds = ("nodes", *lines.OF_FUNCTIONS, *object_tables.OF_FUNCTIONS)
     used = {number for kind in kinds for number in tables[kind]["function"].tolist()} - {-1}
     tables = with_rows(tables, {"functions": sorted(used)})
-    tables["threads"] = _subtract_times(later._raw["threads"], earlier._raw["threads"])
+    threads, ended = later._raw["threads"], earlier._raw["threads"]
+    tables["threads"] = less(threads, ended, ("wall_ns", "cpu_ns", "rest_ns", "folded"), ended["id"])
     tables["losses"] = _subtract_losses(later, earlier)
     result = Recording(tables, later._strings, later.meta, later.problems)
     if later._journal is None:
@@ -312,22 +314,12 @@ def _continues(later: Recording, earlier: Recording) -> bool:
     """Return True if the nodes of `earlier` are the first nodes of `later`; function ids may differ."""
     now, before = later._raw["nodes"], earlier._raw["nodes"]
     count = len(before["id"])
-    if count > len(now["id"]) or any(now[name][:count] != before[name] for name in ("parent", "thread")):
+    fewer = any(len(later._raw[kind]["id"]) < len(earlier._raw[kind]["id"]) for kind in ("nodes", "threads"))
+    if fewer or any(now[name][:count] != before[name] for name in ("parent", "thread")):
         return False
     new_keys, old_keys = map(keys_of_functions, (later, earlier))
     pairs = set(zip(now["function"][:count].tolist(), before["function"].tolist(), strict=True))
     return all(new_keys[new] == old_keys[old] for new, old in pairs)
-
-
-def _subtract_times(now: Columns, before: Columns) -> Columns:
-    result = dict(now)
-    for name in ("wall_ns", "cpu_ns", "rest_ns", "folded"):
-        values = now[name].tolist()
-        for row, old in enumerate(before[name].tolist()[: len(values)]):
-            if old >= 0 and values[row] >= 0:
-                values[row] = max(0, values[row] - old)
-        result[name] = ints(values)
-    return result
 
 
 def _subtract_losses(later: Recording, earlier: Recording) -> Columns:
@@ -383,24 +375,17 @@ def combined(recording: Recording, threads: Iterable[int] | None = None) -> Reco
 
 def _one_thread(source: Recording) -> Tables:
     """Return the thread and process of combined trees, without probe costs, which their times already exclude."""
+    rows: dict[str, dict[str, int]] = {}
+    for kind in ("threads", "processes"):
+        of = source._raw[kind]
+        rows[kind] = {"start_ns": min(of["start_ns"], default=0), "end_ns": max(of["end_ns"], default=0)}
     threads, processes = source._raw["threads"], source._raw["processes"]
-
-    def reduced(values: memoryview, by: Any) -> int:
-        return int(by(values.tolist())) if len(values) else 0
-
-    thread = {name: zeros(1) for name, _ in SCHEMA["threads"]}
-    process = {name: zeros(1, "d" if code == "d" else "q") for name, code in SCHEMA["processes"]}
-    for table, of in ((thread, threads), (process, processes)):
-        table["start_ns"] = ints([reduced(of["start_ns"], min)])
-        table["end_ns"] = ints([reduced(of["end_ns"], max)])
-    thread["wall_ns"] = ints([clamped(reduced(threads["wall_ns"], sum))])
-    known = [cpu for cpu in threads["cpu_ns"].tolist() if cpu >= 0]
-    thread["cpu_ns"] = ints([clamped(sum(known)) if len(known) == len(threads["cpu_ns"]) else -1])
+    cpu = threads["cpu_ns"].tolist()
+    rows["threads"]["wall_ns"] = clamped(sum(threads["wall_ns"]))
+    rows["threads"]["cpu_ns"] = -1 if min(cpu, default=0) < 0 else clamped(sum(cpu))
     if len(processes["id"]) == 1:
-        for name, code in SCHEMA["processes"]:
-            if code != "d" and name != "id":
-                process[name] = processes[name]
-    return {"threads": thread, "processes": process}
+        rows["processes"] = {name: processes[name][0] for name, code in SCHEMA["processes"] if code != "d"}
+    return {kind: columns_of(kind, [[row.get(name, 0) for name in names_of(kind)]]) for kind, row in rows.items()}
 
 
 def restricted(recording: Recording, threads: set[int]) -> Recording:

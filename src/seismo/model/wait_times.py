@@ -25,30 +25,21 @@ def estimated(tables: Tables | dict[str, Any], times: str, distorted: bool = Tru
     `times` is as in Recording.timed(); with "calls", numbers of calls replace the times.
     """
     nodes = tables["nodes"]
-    if times == "calls":
-        return _columns(_counted(tables), False)
-    if times == "wall" or not any(nodes["wait_ns"]):
-        return _columns(_waiting(tables) if times == "wait" else tables, distorted)
-    waiting = _waiting(tables)
+    if times == "calls":  # as exact times, and nothing else
+        found = _only(tables, PLACES)
+        return _columns({**found, "nodes": {**found["nodes"], "timed_ns": nodes["calls"]}}, False)
+    has_waits = any(nodes["wait_ns"])
+    if times == "wall" or (times == "cpu" and not has_waits):
+        return _columns(tables, distorted)
+    waiting = _columns(_only(tables, (*PLACES, *WAITS) if has_waits else PLACES), distorted)
     if times == "wait":
-        return _columns(waiting, distorted)
-    total_wait = _columns(waiting, distorted)["total_wait_ns"]
-    return {**_columns({**tables, "nodes": _without(nodes, WAITS)}, distorted), "total_wait_ns": total_wait}
+        return waiting
+    running = _columns({**tables, "nodes": _without(nodes, WAITS)}, distorted)
+    return {**running, "total_wait_ns": waiting["total_wait_ns"]}
 
 
 def _columns(tables: Any, distorted: bool) -> Columns:
     return {name: memoryview(column) for name, column in _core.estimate(tables, distorted).items()}
-
-
-def _waiting(tables: Any) -> dict[str, Any]:
-    """Return the tables with everything but waiting removed from the nodes."""
-    return _only(tables, (*PLACES, *WAITS) if any(tables["nodes"]["wait_ns"]) else PLACES)
-
-
-def _counted(tables: Any) -> dict[str, Any]:
-    """Return the tables with calls as exact times, and nothing else."""
-    found = _only(tables, PLACES)
-    return {**found, "nodes": {**found["nodes"], "timed_ns": tables["nodes"]["calls"]}}
 
 
 def _only(tables: Any, kept: tuple[str, ...]) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, groupby
 from typing import TYPE_CHECKING
 
 from seismo.model.objects.groups import by_type_and_line
@@ -128,23 +128,15 @@ class _Calls:
         }
         self.first: set[int] = set()  # the first tenth of the calls of each process
         self.last: set[int] = set()  # the last call of each process, and those still running
-        # For each row not in `last`: its process, and the number of later such rows of that process
-        self.later: dict[int, tuple[int, int]] = {}
-        self._split()
-        self.middle = {row.id for row in rows} - self.first - self.last
-
-    def _split(self) -> None:
-        processes: dict[int, list[ObjectSpanRow]] = {}
-        for row in self.rows:
-            processes.setdefault(row.process, []).append(row)
-        for rows in processes.values():
-            rows.sort(key=lambda row: row.first)
-            starts = list(accumulate((row.calls for row in rows), initial=0))
+        self.others: list[list[int]] = []  # of each process, the calls that are not in `last`, in order
+        for _, of_process in groupby(sorted(rows, key=lambda row: (row.process, row.first)), lambda row: row.process):
+            mine = list(of_process)
+            starts = list(accumulate((row.calls for row in mine), initial=0))
             tenth = max(1, starts[-1] // PARTS)
-            self.first.update(row.id for row in rows[: bisect_right(starts, tenth - 1)])
-            self.last.update(row.id for row in rows if row is rows[-1] or not row.end_ns)
-            others = (row for row in reversed(rows) if row.id not in self.last)
-            self.later.update((row.id, (row.process, number)) for number, row in enumerate(others))
+            self.first.update(row.id for row in mine[: bisect_right(starts, tenth - 1)])
+            self.last.update(row.id for row in mine if row is mine[-1] or not row.end_ns)
+            self.others.append([row.id for row in mine if row.id not in self.last])
+        self.middle = {row.id for row in rows} - self.first - self.last
 
     def judged(self, group: ObjectGroup, survivors: dict[int, int]) -> Leak:
         parts = [0] * self.parts
@@ -179,10 +171,4 @@ class _Calls:
 
     def _is_recent(self, left: set[int]) -> bool:
         """Return True if, in each process, the rows with survivors are the latest without a gap (ignoring `last`)."""
-        count: dict[int, int] = {}
-        earliest: dict[int, int] = {}
-        for row in left - self.last:
-            process, number = self.later[row]
-            count[process] = count.get(process, 0) + 1
-            earliest[process] = max(earliest.get(process, 0), number)
-        return all(earliest[process] + 1 == rows for process, rows in count.items())
+        return all(left.isdisjoint(calls[: len(calls) - len(left.intersection(calls))]) for calls in self.others)

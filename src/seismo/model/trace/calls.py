@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from seismo import _core
 from seismo.model.enums import CallFlags  # noqa: TC001  enums_of() looks it up
 from seismo.model.recording import FOREVER
-from seismo.model.table import Table, readable
+from seismo.model.table import Row, Table, readable
 from seismo.model.trace.process_clocks import starts
 from seismo.pure.numbers import uvarint
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from seismo.model.recording import Recording
     from seismo.model.trace.arrow_stream import CallStream
@@ -252,12 +252,12 @@ class Calls:
         `look_back` bytes of the thread's journal. Otherwise it has the flag BEFORE and the time at which reading began.
         """
         if self._journal is None:
-            return Window(_calls(dict.fromkeys(CallRow._fields, _NOTHING)), [], [], [], False)
+            return Window(_table(CallRow), [], [], [], False)
         first, last = (max(-FOREVER, min(when, FOREVER)) for when in (start_ns, end_ns))
         found = self._journal.read(first, last, -1 if thread is None else thread, limit, look_back)
         instants = [row for row in map(_instant, found["instants"]) if row is not None]
         gaps = [GapRow(*gap) for gap in found["gaps"]]
-        return Window(_calls(found["calls"]), instants, gaps, problem_sentences(found["wrong"]), found["more"])
+        return Window(_table(CallRow, found["calls"]), instants, gaps, problem_sentences(found["wrong"]), found["more"])
 
     def overview(
         self,
@@ -279,15 +279,14 @@ class Calls:
         low, high = depths or (0, MOST_DEPTH)
         journal = self._summed
         if journal is None or last <= first or high <= low or columns < 1:
-            return Overview(Table(RunRow, dict.fromkeys(RunRow._fields, _NOTHING), 0), [], [])
+            return Overview(_table(RunRow), [], [])
         chosen = None
         if threads is not None:
             wanted = set(threads)
             chosen = bytes(number in wanted for number in range(len(self._ends)))
         found = journal.overview(first, last, columns, max(low, 0), min(high, MOST_DEPTH), chosen)
-        runs = {name: memoryview(found["runs"][name]) for name in RunRow._fields}
         gaps = [GapRow(*gap) for gap in found["gaps"]]
-        return Overview(Table(RunRow, {**runs}, len(runs["start_ns"])), gaps, problem_sentences(found["wrong"]))
+        return Overview(_table(RunRow, found["runs"]), gaps, problem_sentences(found["wrong"]))
 
     def stream(self, start_ns: int = 0, end_ns: int = FOREVER, *, look_back: int = LOOK_BACK) -> CallStream:
         """Return the calls of a window (as in `window`) as an Arrow stream that is decoded while it is read.
@@ -351,7 +350,7 @@ class Calls:
         """The same as `longest`, also for an unfinished recording, where calls of the last second may be missing."""
         if self._journal is None or self._pieces is None or not len(self._pieces.longest):
             return None
-        return _calls(self._journal.longest())
+        return _table(CallRow, self._journal.longest())
 
     @cached_property
     def sums(self) -> Sums:
@@ -362,12 +361,14 @@ class Calls:
         calls, resumes, exceptions = (memoryview(found[name]) for name in _COUNTS)
         left = tuple(memoryview(found[f"left_{name}"]) for name in _COUNTS)
         gaps, problems = [GapRow(*gap) for gap in found["gaps"]], problem_sentences(found["wrong"])
-        return Sums(calls, resumes, exceptions, found["steps"], _calls(found["longest"]), gaps, problems, left)
+        return Sums(calls, resumes, exceptions, found["steps"], _table(CallRow, found["longest"]), gaps, problems, left)
 
 
-def _calls(columns: dict[str, Any]) -> Table[CallRow]:
-    table = {name: memoryview(columns[name]) for name in CallRow._fields}
-    return Table(CallRow, table, len(table["start_ns"]))  # type: ignore[arg-type]
+def _table(row: type[Row], columns: Mapping[str, Any] | None = None) -> Table[Row]:
+    """Return a table of such rows with the core's columns, or an empty one."""
+    fields: tuple[str, ...] = row._fields  # type: ignore[attr-defined]
+    table = {name: memoryview(columns[name]) if columns else _NOTHING for name in fields}
+    return Table(row, {**table}, len(table["start_ns"]))
 
 
 def problem_sentences(wrong: dict[str, int]) -> list[str]:

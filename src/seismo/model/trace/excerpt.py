@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from seismo import _core, progress
 from seismo.errors import UsageError
-from seismo.model.columns import empty, floats, ints, new_numbers, taken, with_rows, zeros
+from seismo.model.columns import empty, floats, ints, new_numbers, taken, translated, with_rows, zeros
 from seismo.model.combine import with_losses
 from seismo.model.enums import AT_END, BEFORE_START, FOLDED, LOWER_BOUND
 from seismo.model.recording import FOREVER, Recording, read
@@ -204,9 +204,7 @@ def _losses(recording: Recording, last: int, threads: array.array[int]) -> Colum
         for row, kind in enumerate(kinds)
         if (of[row] < 0 or threads[of[row]] >= 0) and (kind not in _DROPPED or (kind == "cut-short" and whole))
     ]
-    result = taken(table, kept)
-    result["thread"] = ints(threads[row] if row >= 0 else -1 for row in result["thread"].tolist())
-    return result
+    return translated(taken(table, kept), thread=threads)
 
 
 def _with_notes(recording: Recording, notes: dict[str, int]) -> Recording:
