@@ -114,17 +114,12 @@ class Journal:
 
     def blocks(self) -> list[tuple[int, int, int, int, bool]]:
         """Return thread, stream, time and bytes of each block, and whether events before it are missing."""
-        return [
-            (
-                stream.thread,
-                stream.number,
-                block[0].time + self._origin[stream.thread],
-                sum(piece.raw for piece in block),
-                bool(block[0].flags & AFTER_GAP),
-            )
-            for stream in self._streams
-            for block in stream.blocks
-        ]
+        found = []
+        for thread, number, blocks in self._streams:
+            for block in blocks:
+                time, size = block[0].time + self._origin[thread], sum(piece.raw for piece in block)
+                found.append((thread, number, time, size, bool(block[0].flags & AFTER_GAP)))
+        return found
 
     def batches(
         self,
@@ -242,15 +237,16 @@ class _Sums(Sink):
         self.function, self.steps = function, 0
         self.longest: dict[int, tuple[Stream, Call]] = {}
 
-    def counted(self, node: int, name: str) -> None:
-        self.counts[name][node] += 1
-
     def left_out(self, place: int, counts: list[int]) -> None:
         for values, count in zip(self.left, counts, strict=True):
             values[place] = clamped(values[place] + count)
 
     def call(self, stream: Stream, call: Call) -> None:
         self.steps += 1
+        if not call.flags & (tokens.BEFORE | tokens.BEGAN_UNSEEN):
+            self.counts["resumes" if call.flags & tokens.RESUMED else "calls"][call.node] += 1
+        if call.flags & tokens.UNWOUND:
+            self.counts["exceptions"][call.node] += 1
         _keep_longest(self.longest, self.function[call.node], stream, call)
 
 

@@ -95,9 +95,6 @@ class Sink:
         if end >= self.start and start < self.end:
             self.gaps.append((start, end, stream.thread, stream.number))
 
-    def counted(self, node: int, name: str) -> None:
-        """Receive a count: a call, a resume or an exception of a node."""
-
     def left_out(self, place: int, counts: list[int]) -> None:
         """Receive the calls, resumes and exceptions that a filter left out below a place."""
 
@@ -113,7 +110,6 @@ class Machine:
         self.number = 0
         self.weight, self.mark, self.unit_base, self.units = 0.0, 0, 0, 0
         self.steps_left = _STEPS
-        self.place = tree.nodes + stream.thread
         self.begun = self.is_part = False
         self.started = 0  # flag of calls that begin without an event
 
@@ -187,14 +183,15 @@ class Machine:
 
     # ---- the stack ----
 
-    def _set_place(self) -> None:
-        self.place = self.stack[-1].node if self.stack else self.tree.nodes + self.stream.thread
+    @property
+    def place(self) -> int:
+        """Return the place in the tree of the innermost call."""
+        return self.stack[-1].node if self.stack else self.tree.nodes + self.stream.thread
 
     def _push(self, node: int, flags: int) -> Call:
         call = Call(self.number, self.stack[-1].number if self.stack else -1, node, len(self.stack), flags)
         self.number += 1
         self.stack.append(call)
-        self.place = node
         return call
 
     def _end_innermost(self, how: int) -> None:
@@ -207,13 +204,9 @@ class Machine:
             paused = self.paused.setdefault(call.node, [-1, 0])
             paused[0] = call.call
             paused[1] += 1
-        elif how == UNWOUND:
-            self.sink.counted(call.node, "exceptions")
         self._wait(END, call)
-        self._set_place()
 
     def _begin(self, node: int, resumed: bool) -> None:
-        self.sink.counted(node, "resumes" if resumed else "calls")
         call = self._push(node, RESUMED if resumed else 0)
         if resumed:
             paused = self.paused.setdefault(node, [-1, 0])
@@ -237,7 +230,6 @@ class Machine:
             self._end_innermost(ENDED_UNSEEN)
         for node in path[common:]:
             self._wait(START, self._push(node, self.started))
-        self._set_place()
 
     def _end_all(self, how: int) -> None:
         while self.stack:
