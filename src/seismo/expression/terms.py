@@ -54,26 +54,21 @@ def lacks(fact: str, facts: Facts) -> bool:
 
 
 class Term:
-    """A predicate on events, or several joined. column: its position in the text, from 0."""
+    """A predicate on events, or several joined. column: its position in the text, from 0.
+
+    decide: True, False, or None if unknown facts decide. possible: two sets of kinds, as bits: those for which it is
+    always true, and those for which it depends.
+    """
 
     __slots__ = ("column",)
     column: int
 
-    def text(self) -> str:
-        """Return the canonical text."""
-        raise NotImplementedError
+    if TYPE_CHECKING:
 
-    def emit(self, program: Program) -> None:
-        """Append it to the program."""
-        raise NotImplementedError
-
-    def decide(self, facts: Facts) -> bool | None:
-        """Return True, False, or None if unknown facts decide."""
-        raise NotImplementedError
-
-    def possible(self) -> tuple[int, int]:
-        """Return two sets of kinds, as bits: those for which it is always true, and those for which it depends."""
-        raise NotImplementedError
+        def text(self) -> str: ...
+        def emit(self, program: Program) -> None: ...
+        def decide(self, facts: Facts) -> bool | None: ...
+        def possible(self) -> tuple[int, int]: ...
 
     def terms(self) -> Iterator[Term]:
         """Yield all terms that are joined in it, from left to right."""

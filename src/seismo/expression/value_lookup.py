@@ -103,7 +103,8 @@ def compares(value: object, operator: str, literals: tuple[Literal, ...]) -> boo
         return _equal(value, literal)
     if operator == "!=":
         return not _equal(value, literal) and (_comparable(value) or literal is None)
-    return _ordered(value, operator, literal)
+    ordered = value is not None and literal is not None and _alike(value, literal)
+    return ordered and bool(_ORDERS[operator](value, literal))  # type: ignore[arg-type]
 
 
 def _comparable(value: object) -> bool:
@@ -113,10 +114,9 @@ def _comparable(value: object) -> bool:
 def _equal(value: object, literal: Literal) -> bool:
     if value is None or literal is None:
         return value is literal
-    return _comparable(value) and (type(value) is str) == (type(literal) is str) and value == literal
+    return _alike(value, literal) and value == literal
 
 
-def _ordered(value: object, operator: str, literal: Literal) -> bool:
-    if value is None or literal is None or not _comparable(value) or (type(value) is str) != (type(literal) is str):
-        return False
-    return bool(_ORDERS[operator](value, literal))  # type: ignore[arg-type]
+def _alike(value: object, literal: Literal) -> bool:
+    """Return True for two strings or two numbers."""
+    return _comparable(value) and (type(value) is str) == (type(literal) is str)

@@ -29,6 +29,7 @@ from typing import NamedTuple, TextIO
 
 from seismo.formats.base import MAX_VALUE, Format, number
 from seismo.formats.call_graph import REBUILT, Cost, Graph, call_graph, complete, into_tree
+from seismo.formats.call_path_builder import Paths
 from seismo.formats.call_trees import CallTrees, frames, pids, program
 from seismo.formats.function_names import distinct_names, escape, parse, unescape
 from seismo.model import Builder, Recording
@@ -266,13 +267,11 @@ def _read(data: bytes) -> Recording:
         known = file not in ("~", "???")
         found.append(parse(text, unescape(file) if known else "", max(line_number, 0) if known else 0))
     builder = Builder()
-    processes: dict[int, int] = {}
+    paths = Paths(builder)
     edges = 0
-    for part in reader.parts:
+    for place, part in enumerate(reader.parts):
         complete(part.graph, part.has_calls)
-        if part.pid not in processes:
-            processes[part.pid] = builder.process(pid=part.pid)
-        thread = builder.thread(processes[part.pid], name=part.title)
+        thread = paths.thread(place, part.pid, part.title)
         edges += len(part.graph.edges)
         into_tree(part.graph, found, builder, thread)
     builder.loss("paths-rebuilt", edges, REBUILT)
