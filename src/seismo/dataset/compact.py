@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from seismo import progress
 from seismo.dataset.engines import ENGINES, LOW_BITS, ROWS, Reduction, halves, started
-from seismo.dataset.files import TableFile, unwritable
+from seismo.dataset.files import TableFile, writing
 from seismo.dataset.reduce import loss, merged_meta
 from seismo.dataset.remote import folder_at
 from seismo.dataset.schema import KEYS, SHARED, TABLES, VERSION, D, F, library, sum_of
@@ -66,8 +66,7 @@ class _Sum:
         while True:
             problems = len(self._dataset.problems)
             content = blake2b("".join(sorted(self._dataset.recordings)).encode(), digest_size=10).hexdigest()
-            part = self._target.temporary(content)
-            try:
+            with writing(self._target.path), self._target.temporary(content) as part:
                 os.mkdir(part)
                 for table in TABLES:
                     if table not in SHARED:
@@ -79,10 +78,6 @@ class _Sum:
                             self._target.place(table, os.path.basename(file), copy)
                     self._target.place_folder(part, content)
                     return
-            except OSError as error:
-                raise unwritable(error, self._target.path) from None
-            finally:
-                self._target.discard(part)
 
     def _write(self, folder: str, table: str, content: str) -> None:
         progress.begin(f"adding up {table}")

@@ -47,7 +47,7 @@ class Folder:
 
     def create(self) -> None:
         """Make the folder a dataset unless it is one. Raise UsageError or RecordingError if that is not possible."""
-        try:
+        with writing(self.path):
             there = self.has(MARKER) and len(self.read(MARKER)) > 0  # not every store writes another's file at once
             if there:
                 self.check()
@@ -57,8 +57,6 @@ class Folder:
             self._prepare()
             if not there:
                 self.place("", MARKER, _write_marker)
-        except OSError as error:
-            raise unwritable(error, self.path) from None
 
     def _others(self) -> set[str]:
         """Return what is in the folder and belongs to no dataset."""
@@ -76,7 +74,7 @@ class Folder:
         for name in os.listdir(self.at(WRITING)):
             with suppress(OSError):
                 if os.stat(self.at(WRITING, name)).st_mtime < time.time() - FORGOTTEN:
-                    self.discard(self.at(WRITING, name))
+                    _discard(self.at(WRITING, name))
 
     def check(self) -> None:
         """Raise RecordingError unless the folder is a dataset that this version can read."""
@@ -125,20 +123,23 @@ class Folder:
         """Copy a file of the dataset to a local path."""
         shutil.copyfile(path, to)
 
-    def temporary(self, name: str) -> str:
-        """Return a path for what is not complete."""
-        return self.at(WRITING, f"{name}-{os.getpid()}-{os.urandom(4).hex()}")
+    @contextmanager
+    def temporary(self, name: str) -> Iterator[str]:
+        """Yield a path for what is not complete, and remove what is there at the end."""
+        path = self._temporary(f"{name}-{os.getpid()}-{os.urandom(4).hex()}")
+        try:
+            yield path
+        finally:
+            _discard(path)
+
+    def _temporary(self, name: str) -> str:
+        return self.at(WRITING, name)
 
     def place(self, folder: str, name: str, write: Callable[[str], None]) -> None:
         """Write a file to a temporary path and rename it. Raise RecordingError if that fails."""
-        part = self.temporary(name)
-        try:
+        with writing(self.at(folder, name)), self.temporary(name) as part:
             write(part)
             self._move(part, self.at(folder, name))
-        except OSError as error:
-            raise unwritable(error, self.at(folder, name)) from None
-        finally:
-            self.discard(part)
 
     def _move(self, part: str, path: str) -> None:
         os.replace(part, path)
@@ -147,20 +148,20 @@ class Folder:
         """Rename a complete temporary folder to a recording's. Return False if another writer was faster."""
         try:
             os.rename(part, self.at(RECORDINGS, name))
-        except OSError as error:
+        except OSError:
             if os.path.isdir(self.at(RECORDINGS, name)):
                 return False
-            raise unwritable(error, self.path) from None
+            raise
         return True
 
-    @staticmethod
-    def discard(path: str) -> None:
-        """Remove a temporary file or folder if it is there."""
-        if os.path.isdir(path):
-            shutil.rmtree(path, ignore_errors=True)
-        else:
-            with suppress(OSError):
-                os.unlink(path)
+
+def _discard(path: str) -> None:
+    """Remove a temporary file or folder if it is there."""
+    if os.path.isdir(path):
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        with suppress(OSError):
+            os.unlink(path)
 
 
 def _write_marker(path: str) -> None:
@@ -176,10 +177,14 @@ def _in(folder: str) -> list[str]:
         return []
 
 
-def unwritable(error: OSError, path: str) -> RecordingError:
-    """Return the error of a dataset that cannot be written."""
-    what = f"the dataset cannot be written: {error.strerror or error}"
-    return RecordingError(what, path, "check the folder, its permissions and free space")
+@contextmanager
+def writing(path: str) -> Iterator[None]:
+    """Make an OSError the error of a dataset that cannot be written."""
+    try:
+        yield
+    except OSError as error:
+        what = f"the dataset cannot be written: {error.strerror or error}"
+        raise RecordingError(what, path, "check the folder, its permissions and free space") from None
 
 
 def clean(text: str) -> str:

@@ -14,7 +14,7 @@ import re
 import tempfile
 from typing import TYPE_CHECKING, Any
 
-from seismo.dataset.files import COMMIT, MAGIC, Folder, unwritable
+from seismo.dataset.files import COMMIT, MAGIC, Folder
 from seismo.dataset.schema import RECORDINGS, SHARED, library
 from seismo.errors import RecordingError
 
@@ -130,9 +130,8 @@ class RemoteFolder(Folder):
         with self._using() as filesystem:
             filesystem.get_file(self._key(path), to)
 
-    def temporary(self, name: str) -> str:
-        """Return a local path for what is not complete."""
-        return os.path.join(tempfile.gettempdir(), f"seismo-{name}-{os.getpid()}-{os.urandom(4).hex()}")
+    def _temporary(self, name: str) -> str:
+        return os.path.join(tempfile.gettempdir(), f"seismo-{name}")
 
     def _move(self, part: str, path: str) -> None:
         with self._using() as filesystem:
@@ -140,13 +139,10 @@ class RemoteFolder(Folder):
 
     def place_folder(self, part: str, name: str) -> bool:
         """Upload a complete local folder as a recording's. Return False if another writer was faster."""
-        try:
-            if self.has_recording(name):
-                return False
-            for file in sorted(os.listdir(part), key=lambda file: (file == COMMIT, file)):
-                self._move(os.path.join(part, file), self.at(RECORDINGS, name, file))
-        except OSError as error:
-            raise unwritable(error, self.path) from None
+        if self.has_recording(name):
+            return False
+        for file in sorted(os.listdir(part), key=lambda file: (file == COMMIT, file)):
+            self._move(os.path.join(part, file), self.at(RECORDINGS, name, file))
         return True
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from seismo import progress
 from seismo.dataset import content_hash, tasks
-from seismo.dataset.files import COMMIT, TableFile, arrow_column, clean, unwritable
+from seismo.dataset.files import COMMIT, TableFile, arrow_column, clean, writing
 from seismo.dataset.processes import by_process
 from seismo.dataset.remote import folder_at, is_url
 from seismo.dataset.schema import MARKER, RECORDINGS, SUMS, TABLES, VERSION, library
@@ -86,10 +86,8 @@ class Writer:
         library("pyarrow.parquet")
         self._folder = folder_at(folder)
         self._folder.create()
-        try:
+        with writing(self._folder.path):
             self._known = Known(self._folder)
-        except OSError as error:
-            raise unwritable(error, self._folder.path) from None
         self._processes: dict[int, str] = {}  # the recordings that have them
         self._seen: set[str] = set()
 
@@ -98,28 +96,21 @@ class Writer:
         gc.collect()  # the one before: a recording that was asked for its functions is part of a cycle
         recording = problem_losses(recording).timed("wall")
         content = _content(name, recording)
-        try:
+        with writing(self._folder.path):
             if self._folder.has_recording(content):
                 return Appended(name, False, self._present(content, labels))
             self._read_processes()
-        except OSError as error:
-            raise unwritable(error, self._folder.path) from None
         parts = [(content_hash.of_process(row, part), row, part) for row, part in by_process(recording)]
         there = [key for key, row, _ in parts if row and content_hash.numbers([key])[0] in self._processes]
         kept = f"{len(there)} of its {len(parts)} processes are in the dataset already" if there else ""
         if len(there) == len(parts) or (there and any(len(recording._raw[kind]["id"]) for kind in (*PLACES, "types"))):
             return Appended(name, False, kept)
-        part_path = self._folder.temporary(content)
-        try:
+        with writing(self._folder.path), self._folder.temporary(content) as part_path:
             os.mkdir(part_path)
             with _Tables(part_path, content, labels, self._known) as tables:
                 tables.write(recording, [one for one in parts if one[0] not in there])
             if not self._folder.place_folder(part_path, content):
                 return Appended(name, False, self._present(content, labels))
-        except OSError as error:
-            raise unwritable(error, self._folder.path) from None
-        finally:
-            self._folder.discard(part_path)
         self._seen.add(content)
         self._processes |= dict.fromkeys(content_hash.numbers(key for key, row, _ in parts if row), content)
         return Appended(name, True, kept and f"{kept}, and left out")
@@ -303,17 +294,13 @@ class _Tables(ExitStack):
     def _contexts(self, recording: Recording, hashes: list[int]) -> None:
         """Write which lines and arcs ran in which context, one by one."""
         names = recording.contexts["name"]
-        kinds = [("lines", "line", "line"), ("arcs", "from_line", "to_line")]
-        places = [
-            [
-                (hashes[row["function"]], row[line], row[to_line] if kind == "arcs" else 0)
-                for row in named_rows(recording, kind)
-            ]
-            for kind, line, to_line in kinds
-        ]
+        places = []
+        for kind in ("lines", "arcs"):
+            of, *lines = (recording._raw[kind][name].tolist() for name in PLACES[kind])
+            places.append(list(zip(map(hashes.__getitem__, of), *lines, strict=True)))
         columns = ("context", "arc", "function", "line", "to_line")
         ran = ((names[context], bool(kind), *places[kind][row]) for context, kind, row in recording.context_rows())
-        self._rows("contexts", (dict(zip(columns, row, strict=True)) for row in ran))
+        self._rows("contexts", (dict(zip(columns, (*row, 0), strict=False)) for row in ran))
 
     def _births(self, recording: Recording, hashes: list[int], functions: list[bytes]) -> None:
         """Write types, objects by type, line and path, and how long they lived."""
