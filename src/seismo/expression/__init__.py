@@ -13,7 +13,7 @@ from seismo.errors import UsageError
 from seismo.expression.compiler import LEAST, MOST, Program
 from seismo.expression.lexer import fail
 from seismo.expression.parser import read
-from seismo.expression.terms import BITS, KINDS, Kind, Number, Term, Text, Variable
+from seismo.expression.terms import KINDS, Kind, Number, Term, Text, Variable
 from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 
 TYPE_CHECKING = False
@@ -65,8 +65,7 @@ class Expression:
         self._variables = [term for term in self._terms if isinstance(term, Variable)]
         for number, variable in enumerate(self._variables):
             variable.number = number
-        yes, maybe = root.possible()
-        self.kinds = frozenset(kind for kind in KINDS if (yes | maybe) & BITS[kind])
+        self.kinds = frozenset(kind for kind in KINDS if root.decide({"kind": kind}) is not False)
         self.names_kind = any(isinstance(term, Kind) for term in self._terms)
         self.needs = frozenset(fact for term in self._terms for fact in term.facts())
         program = Program()

@@ -23,8 +23,17 @@ if TYPE_CHECKING:
 DEEPEST = 50  # the deepest nesting of parentheses and nots
 MOST_TERMS = 500
 
-TEXTS = ("module", "function", "qualname", "file", "thread", "task", "exception")
-NUMBERS = ("line", "depth", "calls", "duration", "own")
+TEXTS = {  # with an example of a pattern
+    "module": "app.*",
+    "function": "save",
+    "qualname": "Order.*",
+    "file": "app/pay.py",
+    "thread": "worker-*",
+    "task": "fetch-*",
+    "exception": "KeyError",
+}
+NUMBERS = {"line": "100", "depth": "10", "calls": "1000", "duration": "50ms", "own": "5ms"}  # with an example
+LISTS = {"line": "(10-20, 30)", "depth": "(1-3)", "calls": "(1, 1000)", "duration": "(1ms-5ms)", "own": "(1ms-5ms)"}
 VARIABLES = ("arg", "value")
 JOINERS = ("and", "or", "not", "in", "is")
 CONSTANTS = {"True": True, "False": False, "None": None}
@@ -267,7 +276,7 @@ class _Parser:
                 value = self.tokens[self.at + 1]
                 text = quoted(value.text[:40]) if value.kind in (STRING, WORD) else '"..."'
                 self.fail(opened, f"{word} takes a pattern and cannot be compared", f"write {word}({text})")
-            self.fail(token, f"{word} needs a pattern", f'such as: {word}("{_EXAMPLES[word]}")')
+            self.fail(token, f"{word} needs a pattern", f'such as: {word}("{TEXTS[word]}")')
         return self.several(opened, self.pattern)
 
     def pattern(self) -> str:
@@ -288,11 +297,11 @@ class _Parser:
         if sign.text == "in" and sign.kind == WORD:
             opened = self.token
             if not self.skip("("):
-                self.fail(opened, "a list is missing here", f"such as: {word} in {_LISTS[word]}")
+                self.fail(opened, "a list is missing here", f"such as: {word} in {LISTS[word]}")
             return Number(token.column, word, "in", self.several(opened, lambda: self.range(word)))
         if sign.kind != SIGN or sign.text not in COMPARISONS:
             place = sign if sign.text == "(" and sign.kind == SIGN else token
-            self.fail(place, f"{word} is a number and has to be compared", f"such as: {word} > {_VALUES[word]}")
+            self.fail(place, f"{word} is a number and has to be compared", f"such as: {word} > {NUMBERS[word]}")
         value = self.amount(word)
         return Number(token.column, word, sign.text, ((value, value),))
 
@@ -321,11 +330,11 @@ class _Parser:
         """Parse a whole number, or a duration with its unit, which is returned in nanoseconds."""
         token = self.take()
         if token.kind != NUMBER:
-            self.fail(token, f"{word} can only be compared with a number", f"such as: {word} > {_VALUES[word]}")
+            self.fail(token, f"{word} can only be compared with a number", f"such as: {word} > {NUMBERS[word]}")
         if word in ("duration", "own"):
             value = self.nanoseconds(token, word)
         elif token.unit:
-            self.fail(token, f"{word} has no unit", f"such as: {word} > {_VALUES[word]}")
+            self.fail(token, f"{word} has no unit", f"such as: {word} > {NUMBERS[word]}")
         elif token.text.isdecimal():
             value = int(token.text)
         else:
@@ -429,16 +438,3 @@ class _Parser:
             return CONSTANTS[token.text]
         hint = f'write strings in quotes: "{token.text[:40]}"' if token.kind == WORD else ""
         return self.fail(token, "a value is missing here: a number, a string, True, False or None", hint)
-
-
-_EXAMPLES = {
-    "module": "app.*",
-    "function": "save",
-    "qualname": "Order.*",
-    "file": "app/pay.py",
-    "thread": "worker-*",
-    "task": "fetch-*",
-    "exception": "KeyError",
-}
-_VALUES = {"line": "100", "depth": "10", "calls": "1000", "duration": "50ms", "own": "5ms"}
-_LISTS = {"line": "(10-20, 30)", "depth": "(1-3)", "calls": "(1, 1000)", "duration": "(1ms-5ms)", "own": "(1ms-5ms)"}

@@ -1,7 +1,7 @@
 """The syntax tree of an expression: terms and the operators that join them.
 
 Each class can return its canonical text (`text`), append itself to a native program (`emit`) and decide an event in
-Python (`decide`). It also computes for which kinds of events it is always true, and for which it may be (`possible`).
+Python (`decide`): True, False, or None if unknown facts decide.
 """
 
 from __future__ import annotations
@@ -26,22 +26,14 @@ KINDS = (  # numbered like sm_event_kind in native/filter/filter.h
     *("call", "resume", "throw", "return", "yield", "unwind", "c_call", "c_return", "c_raise"),
     *("line", "raise", "stop_iteration", "opcode"),
 )
-BITS = {kind: 1 << number for number, kind in enumerate(KINDS)}
-ALL = (1 << len(KINDS)) - 1
-
-
-def _bits(*kinds: str) -> int:
-    return sum(BITS[kind] for kind in kinds)
-
-
 UNITS = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000}
 
-_OF_C = _bits("c_call", "c_return", "c_raise")
-_TIMED = _OF_C | _bits("call", "return", "unwind")
+_OF_C = ("c_call", "c_return", "c_raise")
+_TIMED = ("call", "return", "unwind", *_OF_C)
 # The kinds of events that can have a fact, by default all, as in native/filter/filter.c.
 AVAILABLE = {
     "callee": _OF_C,
-    "exception": _bits("call", "throw", "unwind", "raise", "stop_iteration", "c_call", "c_raise"),
+    "exception": ("call", "throw", "unwind", "raise", "stop_iteration", "c_call", "c_raise"),
     "duration": _TIMED,
     "own": _TIMED,
 }
@@ -50,15 +42,11 @@ AVAILABLE = {
 def lacks(fact: str, facts: Facts) -> bool:
     """Return True if events of this kind never have such a fact."""
     kind = facts.get("kind")
-    return kind is not None and not AVAILABLE.get(fact, ALL) & BITS[str(kind)]
+    return kind is not None and kind not in AVAILABLE.get(fact, KINDS)
 
 
 class Term:
-    """A predicate on events, or several joined. column: its position in the text, from 0.
-
-    decide: True, False, or None if unknown facts decide. possible: two sets of kinds, as bits: those for which it is
-    always true, and those for which it depends.
-    """
+    """A predicate on events, or several joined. column: its position in the text, from 0."""
 
     __slots__ = ("column",)
     column: int
@@ -68,7 +56,6 @@ class Term:
         def text(self) -> str: ...
         def emit(self, program: Program) -> None: ...
         def decide(self, facts: Facts) -> bool | None: ...
-        def possible(self) -> tuple[int, int]: ...
 
     def terms(self) -> Iterator[Term]:
         """Yield all terms that are joined in it, from left to right."""
@@ -87,9 +74,6 @@ class _OfFact(Term):
 
     def facts(self) -> tuple[str, ...]:
         return (self.fact,)
-
-    def possible(self) -> tuple[int, int]:
-        return 0, AVAILABLE.get(self.fact, ALL)
 
 
 class Text(_OfFact):
@@ -279,14 +263,11 @@ class Kind(Term):
         return tuple(fact for part in self.parts for fact in part.facts())
 
     def emit(self, program: Program) -> None:
-        program.add(KIND, count=0, at=BITS[self.kind])
+        program.add(KIND, count=0, at=1 << KINDS.index(self.kind))
         for part in self.parts:
             part.emit(program)
         if self.parts:
             program.add(AND, count=1 + len(self.parts))
-
-    def possible(self) -> tuple[int, int]:
-        return (0, BITS[self.kind]) if self.parts else (BITS[self.kind], 0)
 
     def decide(self, facts: Facts) -> bool | None:
         kind = facts.get("kind")
@@ -349,10 +330,6 @@ class Not(Term):
         self.operand.emit(program)
         program.add(NOT)
 
-    def possible(self) -> tuple[int, int]:
-        yes, maybe = self.operand.possible()
-        return ALL & ~(yes | maybe), maybe
-
     def decide(self, facts: Facts) -> bool | None:
         value = self.operand.decide(facts)
         return None if value is None else not value
@@ -384,16 +361,6 @@ class Join(Term):
         for operand in self.operands:
             operand.emit(program)
         program.add(AND if self.word == "and" else OR, count=len(self.operands))
-
-    def possible(self) -> tuple[int, int]:
-        yes, able = (ALL, ALL) if self.word == "and" else (0, 0)
-        for operand in self.operands:
-            certainly, perhaps = operand.possible()
-            if self.word == "and":
-                yes, able = yes & certainly, able & (certainly | perhaps)
-            else:
-                yes, able = yes | certainly, able | certainly | perhaps
-        return yes, able & ~yes
 
     def decide(self, facts: Facts) -> bool | None:
         decisive = self.word == "or"

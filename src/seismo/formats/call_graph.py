@@ -247,24 +247,19 @@ def _order(graph: Graph) -> tuple[list[int], set[tuple[int, int]]]:
     )
     left: list[int] = []
     closing: set[tuple[int, int]] = set()
-    state: dict[int, int] = {}  # 1: on the current path, 2: finished
-    for start in starts:
-        if start in state:
+    is_open: dict[int, bool] = {}  # of the functions that were reached: on the current path
+    waiting = starts[::-1]
+    while waiting:
+        key = waiting[-1]
+        if key not in is_open:
+            is_open[key] = True
+            closing.update((key, callee) for callee in callees[key] if is_open.get(callee))
+            waiting += (callee for callee in reversed(callees[key]) if callee not in is_open)
             continue
-        state[start] = 1
-        path = [(start, iter(callees[start]))]
-        while path:
-            caller, rest = path[-1]
-            callee = next(rest, ROOT)
-            if callee == ROOT:
-                state[caller] = 2
-                left.append(caller)
-                path.pop()
-            elif callee not in state:
-                state[callee] = 1
-                path.append((callee, iter(callees[callee])))
-            elif state[callee] == 1:
-                closing.add((caller, callee))
+        waiting.pop()
+        if is_open[key]:
+            is_open[key] = False
+            left.append(key)
     brought = dict.fromkeys(graph.functions, 0.0)
     for edge, cost in graph.edges.items():
         if edge[0] != ROOT and edge not in closing:
