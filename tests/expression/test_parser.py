@@ -162,13 +162,13 @@ def test_what_an_expression_says_of_itself():
     assert expression.kinds == {"call"}
     assert expression.needs == {"name", "duration", "arg"}
     assert expression.needs_python
-    assert expression.names_kind
+    assert expression.named
     assert repr(expression) == f"<seismo expression {expression}>"
     assert pickle.loads(pickle.dumps(expression)) == expression
     assert expression != parse("call")
     plain = parse('module("app")')
     assert plain.kinds == set(KINDS)
-    assert (plain.names_kind, plain.needs_python) == (False, False)
+    assert (plain.named, plain.needs_python) == (frozenset(), False)
     assert parse("duration > 5ms").kinds == {"call", "return", "unwind", "c_call", "c_return", "c_raise"}
     assert parse("not (call or line)").kinds == set(KINDS) - {"call", "line"}
 

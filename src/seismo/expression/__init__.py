@@ -47,7 +47,6 @@ class Expression:
     """A checked expression. `str()` returns its canonical text, by which expressions compare and hash.
 
     kinds: the names of the KINDS of events for which it can be true
-    names_kind: True if the text names a kind; otherwise the caller may choose a default kind
     program: the program for _core.Filter
     needs: names of the facts in its terms ("module", "duration", "arg" ...); "name" and "callee" stand for patterns of
     a kind
@@ -55,7 +54,7 @@ class Expression:
     text: the source text
     """
 
-    __slots__ = ("_canonical", "_root", "_terms", "_variables", "kinds", "names_kind", "needs", "program", "text")
+    __slots__ = ("_canonical", "_root", "_terms", "_variables", "kinds", "needs", "program", "text")
 
     def __init__(self, root: Term, text: str) -> None:
         self._root = root
@@ -66,7 +65,6 @@ class Expression:
         for number, variable in enumerate(self._variables):
             variable.number = number
         self.kinds = frozenset(kind for kind in KINDS if root.decide({"kind": kind}) is not False)
-        self.names_kind = any(isinstance(term, Kind) for term in self._terms)
         self.needs = frozenset(fact for term in self._terms for fact in term.facts())
         program = Program()
         root.emit(program)
@@ -79,7 +77,7 @@ class Expression:
 
     @property
     def named(self) -> frozenset[str]:
-        """Return the kinds that the text names."""
+        """Return the kinds that the text names; if there is none, the caller may choose a default kind."""
         return frozenset(term.kind for term in self._terms if isinstance(term, Kind))
 
     def patterns(self) -> list[tuple[str, list[str]]]:

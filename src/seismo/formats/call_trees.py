@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from seismo import progress
-from seismo.formats.base import MAX_DEPTH
+from seismo.formats.base import MAX_DEPTH, number
 from seismo.formats.function_names import SYNTHETIC, Frame
 from seismo.model.recording import BY_CALLS
 
@@ -56,6 +56,14 @@ class CallTrees:
             self._entered += 1
             if not self._entered % progress.STEP:
                 progress.report("writing call paths", self._entered, self.count)
+
+    def steps(self, thread: int) -> Iterator[tuple[int, int]]:
+        """Yield (time, row) at a node's start and (time, ~row) at its end, after its own time (ns)."""
+        own = self.recording.tree["own_ns"]
+        now = 0
+        for step in self.walk(thread):
+            now += number(own[~step]) if step < 0 else 0
+            yield now, step
 
     @cached_property
     def nested_calls(self) -> list[int]:

@@ -208,7 +208,7 @@ def _read(data: bytes) -> Recording:
         raise ValueError(f"line {parser.CurrentLineNumber}: {error}") from None
     unknown = reader.branches - reader.known
     if unknown > 0:
-        reader.covered.loss("branches-unknown", unknown, "lines whose branches have no targets")
+        reader.covered.builder.loss("branches-unknown", unknown, "lines whose branches have no targets")
     return reader.covered.build("cobertura", 0 < reader.branches <= reader.known)
 
 

@@ -59,7 +59,7 @@ class CoverageBuilder:
     """A recording of coverage that is being read from another tool's file."""
 
     def __init__(self) -> None:
-        self._builder = Builder()
+        self.builder = Builder()
         self._functions: dict[str, int] = {}
         self._lines: dict[tuple[int, int], int] = {}  # (file, line): row
         self._hits: list[int] = []  # by row
@@ -71,8 +71,8 @@ class CoverageBuilder:
         """Return the number of a file by its path in the format: absolute, or relative to the current folder."""
         known = self._functions.get(path)
         if known is None:
-            known = self._functions[path] = self._builder.function("", "<module>", path, 1)
-            self._builder.source(path, os.path.abspath(path) if path else "")
+            known = self._functions[path] = self.builder.function("", "<module>", path, 1)
+            self.builder.source(path, os.path.abspath(path) if path else "")
         return known
 
     def line(self, file: int, line: int, hits: int = 1, contexts: Iterable[str] = ()) -> None:
@@ -103,22 +103,18 @@ class CoverageBuilder:
         for name in contexts:
             self._contexts[name][1].append(row)
 
-    def loss(self, kind: str, count: int, detail: str) -> None:
-        """Add a loss for missing data."""
-        self._builder.loss(kind, count, detail)
-
     def build(self, source_format: str, branch: bool) -> Recording:
         """Return the recording. Hits are counts if any is larger than 1; else they only mean that a line ran."""
         counts = self._largest > 1
         for (file, line), hits in zip(self._lines, self._hits, strict=True):
-            self._builder.line(file, line, hits if counts else 1, flags=0 if counts else RAN_ONLY)
+            self.builder.line(file, line, hits if counts else 1, flags=0 if counts else RAN_ONLY)
         for file, from_line, to_line in self._arcs:
-            self._builder.arc(file, from_line, to_line, 1, flags=RAN_ONLY)
+            self.builder.arc(file, from_line, to_line, 1, flags=RAN_ONLY)
         if any(self._contexts):  # none if everything is in the context without a name
             for name, (lines, arcs) in sorted(self._contexts.items()):
-                self._builder.context(name, lines, arcs)
+                self.builder.context(name, lines, arcs)
         meta: dict[str, Any] = {"recorder": COVERAGE, "branch": branch, "counts": counts}
-        return self._builder.build({**meta, "source_format": source_format})
+        return self.builder.build({**meta, "source_format": source_format})
 
     def _row(self, rows: dict[_Place, int], place: _Place) -> int:
         row = rows.get(place)

@@ -149,7 +149,7 @@ def _read_database(database: sqlite3.Connection) -> Recording:
     (_read_arcs if branch else _read_lines)(database, covered, files, names)
     tracers = sum(1 for (tracer,) in database.execute("SELECT tracer FROM tracer") if tracer)
     if tracers:
-        covered.loss("tracers-dropped", tracers, "files traced by a plugin of coverage.py are read as Python")
+        covered.builder.loss("tracers-dropped", tracers, "files traced by a plugin of coverage.py are read as Python")
     return covered.build("coverage", branch)
 
 

@@ -22,7 +22,7 @@ from seismo.formats.function_names import SYNTHETIC, C, Frame, json_text, name
 from seismo.formats.trace_tracks import TraceTracks, steps, trace_tracks
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Sequence
 
     from seismo.model import Recording
 
@@ -64,16 +64,18 @@ class _Thread:
         self._times: list[int] = []
         self._markers: list[tuple[dict[str, Any], str, float | None, float | None, int]] = []
 
-    def enter(self, function: int) -> None:
-        place = (self._path[-1], self._functions.setdefault(function, len(self._functions)))
-        self._path.append(self._stacks.setdefault(place, len(self._stacks)))
-
-    def leave(self) -> None:
-        self._path.pop()
-
-    def sample(self, at: int) -> None:
-        self._samples.append(str(self._path[-1]) if len(self._path) > 1 else "null")
-        self._times.append(at)
+    def follow(self, steps: Iterable[tuple[int, int]], functions: Sequence[int], every: bool) -> None:
+        """Add a sample after each step into or out of a function; unless `every`, after the last step of each time."""
+        for now, step in steps:
+            if step >= 0:
+                place = (self._path[-1], self._functions.setdefault(functions[step], len(self._functions)))
+                self._path.append(self._stacks.setdefault(place, len(self._stacks)))
+            else:
+                self._path.pop()
+            if not every and self._times and self._times[-1] == now:
+                del self._times[-1], self._samples[-1]
+            self._samples.append(str(self._path[-1]) if len(self._path) > 1 else "null")
+            self._times.append(now)
 
     def mark(self, shown: str, kind: str, start: int | None, end: int | None, data: Any) -> None:
         """Add a marker. A mark has only a start; a span lacks its start or end if that is not in the file."""
@@ -195,21 +197,12 @@ def _head(out: TextIO, recording: Recording, start_ns: int, interval: float, sou
 
 def _write_profile(out: TextIO, recording: Recording, new: Callable[[], _Thread]) -> list[dict[str, Any]]:
     forest = CallTrees(recording)
-    own, processes, names = recording.tree["own_ns"], pids(recording), process_names(recording)
-    start_ns, total = min(recording.processes["start_ns"], default=0), sum(map(number, own))
+    processes, names = pids(recording), process_names(recording)
+    start_ns, total = min(recording.processes["start_ns"], default=0), sum(map(number, recording.tree["own_ns"]))
     _head(out, recording, start_ns, max(total / 1e6 / max(forest.count, 1), 1e-6), _NO_TIMES)
     for place, row in enumerate(forest.busy_threads()):
         thread = new()
-        now = 0
-        for step in forest.walk(row):
-            if step >= 0:
-                thread.enter(forest.function[step])
-                continue
-            if number(own[~step]):
-                thread.sample(now)
-                now += number(own[~step])
-            thread.leave()
-        thread.sample(now)
+        thread.follow(forest.steps(row), forest.function, every=False)
         about = recording.threads[row]
         ids = (processes[row], about.native_id, names[about.process])
         thread.write(out, not place, about.name, bool(about.main), *ids)
@@ -225,12 +218,7 @@ def _write_trace(out: TextIO, recording: Recording, new: Callable[[], _Thread]) 
     threads = [new() for _ in found.tracks]
     counters = _mark(threads, found, mains)
     for place, (thread, track) in enumerate(zip(threads, found.tracks, strict=True)):
-        for now, step in steps(found.calls, track):
-            if step >= 0:
-                thread.enter(functions[step])
-            else:
-                thread.leave()
-            thread.sample(now)
+        thread.follow(steps(found.calls, track), functions, every=True)
         ids = (track.pid, track.tid, track.process)
         thread.write(out, not place, track.label, mains[track.pid] == place, *ids)
     return counters

@@ -193,7 +193,7 @@ def _read(data: bytes) -> Recording:
         raise ValueError("the last end_of_record is missing: it is cut short")
     if reader.unknown:
         detail = "branches whose names do not contain their targets"
-        reader.covered.loss("branches-unknown", reader.unknown, detail)
+        reader.covered.builder.loss("branches-unknown", reader.unknown, detail)
     branch = reader.branches > reader.unknown
     return reader.covered.build("lcov", branch)
 

@@ -50,11 +50,11 @@ def _write(recording: Recording, out: TextIO) -> None:
         forest, names = CallTrees(recording), thread_names(recording)
         functions, own = forest.function, recording.tree["own_ns"]
         durations = [0] * forest.threads
-        for row in range(forest.count):
-            durations[forest.thread[row]] += number(own[row])
+        for thread, time in zip(forest.thread, own, strict=True):
+            durations[thread] += number(time)
         threads = forest.busy_threads()
         sizes = [durations[thread] for thread in threads]
-        profiles = [(names[thread], durations[thread], _profile_steps(forest, thread)) for thread in threads]
+        profiles = [(names[thread], durations[thread], forest.steps(thread)) for thread in threads]
     _begin(out, recording, max(range(len(sizes)), key=sizes.__getitem__, default=0), frames(recording))
     # The viewer needs at least one profile.
     for place, (title, duration, events) in enumerate(profiles or [("nothing was recorded", 0, ())]):
@@ -69,15 +69,6 @@ def _events(steps: Iterable[tuple[int, int]], functions: Sequence[int]) -> Itera
     for now, step in steps:
         kind, row = ("O", step) if step >= 0 else ("C", ~step)
         yield f'\n{{"type":"{kind}","at":{now},"frame":{functions[row]}}}'
-
-
-def _profile_steps(forest: CallTrees, thread: int) -> Iterator[tuple[int, int]]:
-    """Yield (time, row) at a node's start and (time, ~row) at its end, after its own time."""
-    own = forest.recording.tree["own_ns"]
-    now = 0
-    for step in forest.walk(thread):
-        now += number(own[~step]) if step < 0 else 0
-        yield now, step
 
 
 _TITLES = {"births": "objects born", "bytes": "bytes of objects born", "survivors": "objects alive at the end"}

@@ -113,18 +113,11 @@ class CallFlags(IntFlag, boundary=KEEP):
 
 
 # These plain ints are for loops over columns, where the enums' operators would be slow.
-LOWER_BOUND = NodeFlags.LOWER_BOUND.value
-FOLDED = NodeFlags.FOLDED.value
-BEFORE_START = NodeFlags.BEFORE_START.value
-AT_END = NodeFlags.AT_END.value
+LOWER_BOUND, FOLDED, BEFORE_START, AT_END = (flag.value for flag in NodeFlags)
 RAN_ONLY = LineFlags.RAN_ONLY.value
 TYPE_VARIABLE = TypeFlags.VARIABLE.value
 TYPE_OUTSIDE = TypeFlags.OUTSIDE.value
 TYPE_ESTIMATED = TypeFlags.ESTIMATED.value
 TYPE_AT_MOST = TypeFlags.AT_MOST.value
-OBJECT_ESTIMATED = ObjectFlags.ESTIMATED.value
-OBJECT_AT_MOST = ObjectFlags.AT_MOST.value
-HOLDER_ROOT = HolderFlags.ROOT.value
-HOLDER_CYCLE = HolderFlags.CYCLE.value
-HOLDER_FAR = HolderFlags.FAR.value
-HOLDER_NONE = HolderFlags.NOBODY.value
+OBJECT_ESTIMATED, OBJECT_AT_MOST = (flag.value for flag in ObjectFlags)
+HOLDER_ROOT, HOLDER_CYCLE, HOLDER_FAR, HOLDER_NONE = (flag.value for flag in HolderFlags)

@@ -68,7 +68,8 @@ def read(source: str | os.PathLike[str] | bytes | bytearray | memoryview, *, run
         raise RecordingError("the recording does not fit into memory", where, "read it on a larger machine") from None
     recording = _from_core(raw, data)
     if running:
-        recording._take_back(UNENDED)
+        kept = [row for row, kind in enumerate(recording._table("losses")["kind"].strings()) if kind != UNENDED]
+        recording._raw = {**recording._raw, "losses": taken(recording._raw["losses"], kept)}
     else:
         recording.problems += _unended(recording, raw["finished"], raw["behind"])
         if not raw["finished"] and recording._journal is not None:
@@ -233,11 +234,6 @@ class Recording:
         return timed
 
     # ---- tables ----
-
-    def _take_back(self, loss: str) -> None:
-        """Remove the losses of this kind. Call it before the first use of the table `losses`."""
-        kept = [row for row, kind in enumerate(self._table("losses")["kind"].strings()) if kind != loss]
-        self._raw = {**self._raw, "losses": taken(self._raw["losses"], kept)}
 
     def _table(self, kind: str) -> dict[str, Any]:
         raw = self._raw[kind]

@@ -6,7 +6,7 @@ import struct
 import zlib
 from contextlib import suppress
 from itertools import groupby
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from seismo.pure.compression import APART, MOST, PLAIN, unpacked
 from seismo.pure.numbers import MalformedError, uvarint
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 AFTER_GAP = 1  # flag of a block: events before it are missing
 _LATEST = 1 << 61  # ns
+_MOST = 2**64 - 1
 
 
 class Piece(NamedTuple):
@@ -44,19 +45,23 @@ class Stream(NamedTuple):
     blocks: list[list[Piece]]
 
 
+def _numbers(data: Any, at: int, end: int, limits: tuple[int, ...]) -> tuple[list[int], int]:
+    """Return a number for each limit, and the offset after them. Raise MalformedError as `uvarint` does."""
+    found = []
+    for most in limits:
+        number, at = uvarint(data, at, end, most)
+        found.append(number)
+    return found, at
+
+
 def _parse(data: memoryview, at: int, length: int) -> Piece:
     begin, end = at, at + length
     if begin < 12 or end > len(data):
         raise MalformedError
-    thread, at = uvarint(data, at, end, 2**31 - 1)
-    stream, at = uvarint(data, at, end)
-    block, at = uvarint(data, at, end)
-    offset, at = uvarint(data, at, end, MOST)
+    (thread, stream, block, offset), at = _numbers(data, at, end, (2**31 - 1, _MOST, _MOST, MOST))
     flags, rank, time, unit = 0, 0, 0, 0.0
     if offset == 0:
-        flags, at = uvarint(data, at, end)
-        rank, at = uvarint(data, at, end)
-        time, at = uvarint(data, at, end, _LATEST)
+        (flags, rank, time), at = _numbers(data, at, end, (_MOST, _MOST, _LATEST))
         if end - at < 8:
             raise MalformedError
         (unit,) = struct.unpack_from("<d", data, at)
@@ -101,10 +106,7 @@ def noted_calls(data: bytes | memoryview, at: int, end: int) -> Iterator[list[in
     """Yield thread, stream, rank, depth with flags, start and length of each longest call, up to an invalid one."""
     with suppress(MalformedError):
         while at < end:
-            call = []
-            for most in (2**31 - 1, 2**57, 2**31 - 1, 2**31 - 1, 2**57, 2**57):
-                number, at = uvarint(data, at, end, most)
-                call.append(number)
+            call, at = _numbers(data, at, end, (2**31 - 1, 2**57, 2**31 - 1, 2**31 - 1, 2**57, 2**57))
             yield call
 
 

@@ -15,9 +15,8 @@ from seismo.model.trace.arrow_stream import ALL_TIMES, STREAM_COLUMNS, CallStrea
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-# For the comparison of a column with a number, the offset from the number to the inclusive bound that it sets.
-LEAST = {"=": 0, ">=": 0, ">": 1}
-MOST = {"=": 0, "<=": 0, "<": -1}
+# For the comparison of a column with a number, the inclusive bounds that it sets, as offsets from the number.
+BOUNDS = {"=": {"least": 0, "most": 0}, ">=": {"least": 0}, ">": {"least": 1}, "<=": {"most": 0}, "<": {"most": -1}}
 
 
 def register(connection: Any, name: str, table: Any, rows: int) -> None:
@@ -62,12 +61,8 @@ def times_of(predicate: Any) -> Times | None:
     parts, value = getattr(left, "parts", None), getattr(right, "value", None)
     if parts not in (("start_ns",), ("end_ns",)) or type(value) is not int or getattr(right, "type", "") != "BIGINT":
         return None
-    if operator not in LEAST and operator not in MOST:
+    if operator not in BOUNDS:
         return None
     at = parts[0].removesuffix("_ns")
-    bounds = {}
-    if operator in LEAST:
-        bounds[f"{at}_least"] = min(value + LEAST[operator], 2**63 - 1)
-    if operator in MOST:
-        bounds[f"{at}_most"] = max(value + MOST[operator], -(2**63))
-    return Times(**bounds)
+    sums = {f"{at}_{bound}": value + offset for bound, offset in BOUNDS[operator].items()}
+    return Times(**{name: max(-(2**63), min(total, 2**63 - 1)) for name, total in sums.items()})

@@ -49,7 +49,7 @@ class EventSelection:
     def __init__(self, expression: str, *, limit: int | None = None, threads: str = "all", script: str = "") -> None:
         """Parse the expression. Raise UsageError if it is invalid or cannot be watched, or if the limit is bad."""
         self.expression = parse(expression).with_script(script)
-        self.kinds = self.expression.kinds if self.expression.names_kind else frozenset(["call"])
+        self.kinds = self.expression.kinds if self.expression.named else frozenset(["call"])
         if not self.kinds - _C_KINDS and self.expression.needs & {"duration", "own"}:
             hint = "ask for the Python function around it: call and duration > ..."
             raise UsageError("the time that a C function takes is not watched", expression, hint)

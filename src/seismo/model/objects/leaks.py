@@ -167,8 +167,6 @@ class _Calls:
                 return STEADY
         elif len(left & self.middle) >= MOST * len(self.middle):
             return STEADY
-        return RECENT if self._is_recent(left) else OCCASIONAL
-
-    def _is_recent(self, left: set[int]) -> bool:
-        """Return True if, in each process, the rows with survivors are the latest without a gap (ignoring `last`)."""
-        return all(left.isdisjoint(calls[: len(calls) - len(left.intersection(calls))]) for calls in self.others)
+        # In each process, the calls with survivors are the latest without a gap.
+        is_recent = all(left.isdisjoint(calls[: len(calls) - len(left.intersection(calls))]) for calls in self.others)
+        return RECENT if is_recent else OCCASIONAL

@@ -154,7 +154,9 @@ def _tables(
     meta = {**recording.meta, "cut": [*(earlier if isinstance(earlier, list) else ()), part]}
     nodes = tables["nodes"]
     tree = {"parent": nodes["parent"], "thread": nodes["thread"], "node": new_nodes, "threads": new_threads}
-    return _with_notes(Recording(tables, recording._strings, meta), notes), tree
+    kinds = {"journal-gaps": "gaps", "cut-edges": "edges", "calls-left-out": "left_out", "journal-damaged": "damaged"}
+    lost = ({"kind": kind, "count": notes[note], "thread": -1, "detail": ""} for kind, note in kinds.items())
+    return with_losses(Recording(tables, recording._strings, meta), [row for row in lost if row["count"]]), tree
 
 
 def _ran(recording: Recording, thread: int, first: int, last: int) -> bool:
@@ -205,12 +207,3 @@ def _losses(recording: Recording, last: int, threads: array.array[int]) -> Colum
         if (of[row] < 0 or threads[of[row]] >= 0) and (kind not in _DROPPED or (kind == "cut-short" and whole))
     ]
     return translated(taken(table, kept), thread=threads)
-
-
-def _with_notes(recording: Recording, notes: dict[str, int]) -> Recording:
-    """Return the recording with losses for the excerpt's own gaps."""
-    kinds = {"journal-gaps": "gaps", "cut-edges": "edges", "calls-left-out": "left_out", "journal-damaged": "damaged"}
-    rows = [
-        {"kind": kind, "count": notes[note], "thread": -1, "detail": ""} for kind, note in kinds.items() if notes[note]
-    ]
-    return with_losses(recording, rows)
