@@ -100,12 +100,8 @@ class _Sum:
         entries = list(self._dataset.recordings.values())
         kind, meta = merged_meta(entries)
         labels = set.intersection(*(set(entry.labels.items()) for entry in entries))
-        return {
-            "schema": VERSION,
-            "kind": kind,
-            "meta": json.dumps(meta, sort_keys=True, default=str),
-            "labels": dict(sorted(labels)),
-        }
+        text = json.dumps(meta, sort_keys=True, default=str)
+        return {"schema": VERSION, "kind": kind, "meta": text, "labels": dict(sorted(labels))}
 
     def _sums(self, table: str) -> Any:
         keys = [quoted(name, '"') for name in SUMMED[table]]

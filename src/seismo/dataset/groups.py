@@ -122,11 +122,8 @@ def _grouped(by: str, by_name: bool = False) -> str:
 
 
 def _named(dataset: Dataset, hashes: list[int]) -> dict[int, tuple[Any, ...]]:
-    rows = dataset.rows(
-        "select function, module, qualname, file, line, kind from functions "
-        "where function in (select unnest(?::bigint[]))",
-        [hashes],
-    )
+    columns = "function, module, qualname, file, line, kind"
+    rows = dataset.rows(f"select {columns} from functions where function in (select unnest(?::bigint[]))", [hashes])
     return {row[0]: row[1:] for row in rows}
 
 

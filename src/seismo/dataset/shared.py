@@ -54,20 +54,16 @@ class Known:
 
     def add_functions(self, rows: Mapping[bytes, dict[str, Any]]) -> None:
         """Write the functions, by hash, that are new or have new flags."""
-        new = [
-            key
-            for key, row in rows.items()
-            if row["flags"] & ~self._functions.get(key, 0) or key not in self._functions
-        ]
+        known = self._functions
+        new = sorted(key for key, row in rows.items() if key not in known or row["flags"] & ~known[key])
         if not new:
             return
-        new.sort()
         columns: dict[str, Any] = {name: [rows[key][name] for key in new] for name in rows[new[0]]}
         columns["function"] = numbers(new)
         content = digest(b"".join(new) + repr(columns["flags"]).encode()).hex()
         self._folder.place("functions", f"{content}.parquet", lambda path: write_table(path, "functions", columns))
         for key in new:
-            self._functions[key] = self._functions.get(key, 0) | rows[key]["flags"]
+            known[key] = known.get(key, 0) | rows[key]["flags"]
 
     def path_numbers(self, tree: Tree) -> list[int]:
         """Return the number of each node's path, and write the paths that are new."""

@@ -131,11 +131,8 @@ class Writer:
         parquet = library("pyarrow.parquet")
         for place, files in self._folder.recordings().items():
             content, wanted = os.path.basename(place), os.path.join(place, "processes.parquet")
-            if (
-                content in self._seen
-                or os.path.join(place, COMMIT) not in files
-                or not self._folder.has_recording(content)
-            ):
+            new = content not in self._seen and os.path.join(place, COMMIT) in files
+            if not new or not self._folder.has_recording(content):
                 continue
             self._seen.add(content)
             if wanted not in files:

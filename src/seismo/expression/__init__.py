@@ -171,10 +171,6 @@ def parse(text: str) -> Expression:
         )
     expression = Expression(read(text), text)
     if not expression.kinds:
-        fail(
-            text,
-            0,
-            "no event can ever match this",
-            "an event has one kind: join several kinds with or; only some kinds have duration, own and exception",
-        )
+        hint = "an event has one kind: join several kinds with or; only some kinds have duration, own and exception"
+        fail(text, 0, "no event can ever match this", hint)
     return expression

@@ -126,12 +126,8 @@ def _escape(text: str, at: int) -> tuple[str, int]:
         code = int(digits, 16)
         if code <= 0x10FFFF:
             return chr(code), at + 2 + size
-    return fail(
-        text,
-        at,
-        "there is no such escape",
-        r'a backslash is written "\\"; there are \" \n \t \r \xHH \uHHHH \UHHHHHHHH',
-    )
+    hint = r'a backslash is written "\\"; there are \" \n \t \r \xHH \uHHHH \UHHHHHHHH'
+    return fail(text, at, "there is no such escape", hint)
 
 
 def _digits(text: str, at: int) -> int:

@@ -239,11 +239,8 @@ class _Parser:
         if not self.sees("("):
             return Kind(token.column, word)
         if word in ("raise", "stop_iteration"):
-            self.fail(
-                self.token,
-                f"{word} takes no pattern",
-                'for its type: raise and exception("KeyError"); for its place: raise and function("save")',
-            )
+            hint = 'for its type: raise and exception("KeyError"); for its place: raise and function("save")'
+            self.fail(self.token, f"{word} takes no pattern", hint)
         if word == "line":
             return self.place(token)
         fact = "callee" if word.startswith("c_") else "name"

@@ -163,13 +163,8 @@ def _write_objects(out: TextIO, recording: Recording) -> None:
         texts = functions[name]
         objects[name] = [texts[function] if function >= 0 else "" for function in of]
     _write_table(out, "objects", objects, _OBJECTS, _TRUTHS)
-    _write_table(
-        out,
-        "lifetimes",
-        recording.lifetimes,
-        recording.lifetimes.columns[1:],
-        {"unit": lambda value: '"ns"' if value == IN_NS else '"births"'},
-    )
+    units = {"unit": lambda value: '"ns"' if value == IN_NS else '"births"'}
+    _write_table(out, "lifetimes", recording.lifetimes, recording.lifetimes.columns[1:], units)
     _write_table(out, "spans", recording.object_spans)
     _write_table(out, "survivors", recording.object_survivors, recording.object_survivors.columns[1:])
     _write_table(out, "holders", recording.holders)

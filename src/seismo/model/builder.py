@@ -83,14 +83,11 @@ class Builder:
         """Return the id of the function, adding it if it is new. `kind` is 0 for Python, 1 for C, 2 for synthetic."""
         module, qualname, file = cut(module), cut(qualname), cut(file)
         key = (kind, module, qualname, file, line)
-        known = self._functions.get(key)
-        if known is None:
-            known = self._functions[key] = self.add(
-                "functions", kind=kind, module=module, qualname=qualname, file=file, line=line, flags=flags
-            )
-        else:
-            self._rows["functions"]["flags"][known] |= flags
-        return known
+        if key not in self._functions:
+            columns = {"kind": kind, "module": module, "qualname": qualname, "file": file, "line": line}
+            self._functions[key] = self.add("functions", **columns, flags=flags)
+        self._rows["functions"]["flags"][self._functions[key]] |= flags
+        return self._functions[key]
 
     def node(
         self,

@@ -33,17 +33,8 @@ if TYPE_CHECKING:
 # The calls of a trace are not counted before they are read, so each recording gets a fixed range of call ids.
 CALLS_APART = 1 << 40
 # The columns that hold ids of another table.
-_IDS = {
-    "process": "processes",
-    "thread": "threads",
-    "function": "functions",
-    "node": "paths",
-    "call": "calls",
-    "context": "contexts",
-    "type": "types",
-    "object": "objects",
-    "span": "object_spans",
-}
+_IDS = {name: f"{name}s" for name in ("thread", "function", "call", "context", "type", "object")}
+_IDS |= {"process": "processes", "node": "paths", "span": "object_spans"}
 # In these tables, a column holds other ids, or none.
 _OTHER_IDS = {("ran_in", "line"): "lines", ("instants", "span"): ""}
 RESERVED = {"column", "offset", "by"}
@@ -152,15 +143,8 @@ def _meta(source: Source) -> list[tuple[str, str]]:
 
 def _given(source: Source) -> list[tuple[str, str, int, int]]:
     recording = source.recording
-    started = recording.processes["start_ns"].tolist()
-    return [
-        (
-            recording_kinds.entry(recording.kind).what,
-            "none" if recording.timeless else recording.times,
-            sum(recording.tree["calls"]),
-            min(started, default=0),
-        )
-    ]
+    kind, times = recording_kinds.entry(recording.kind).what, "none" if recording.timeless else recording.times
+    return [(kind, times, sum(recording.tree["calls"]), min(recording.processes["start_ns"], default=0))]
 
 
 def _instants(source: Source) -> list[tuple[Any, ...]]:
@@ -179,9 +163,7 @@ def _ran(source: Source) -> list[tuple[int, int]]:
 
 TABLES = {
     "recordings": Entry(
-        _Given,
-        "the recordings that are queried: kind, which times they show, number of calls, start (unix ns)",
-        _given,
+        _Given, "the recordings that are queried: kind, which times they show, number of calls, start (unix ns)", _given
     ),
     "functions": Entry(rows.FunctionRow, "the functions, with the sums over all their calls", truths=("lower_bound",)),
     "paths": Entry(
