@@ -9,7 +9,6 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from seismo.model.columns import rows_of
-from seismo.model.lines.merge import context_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -72,7 +71,7 @@ def read_executed(
         of_function.append((recorded, *recorded.functions.setdefault((line, name), (set(), set()))))
     names_of = [name for (name,) in rows_of(recording, "contexts")]
     lines, arcs = defaultdict[int, set[str]](set), defaultdict[int, set[str]](set)
-    for context, kind, row in context_rows(recording):
+    for context, kind, row in recording.context_rows():
         if kind < 2:
             (lines, arcs)[kind][row].add(names_of[context])
     search = re.compile("|".join(f"(?:{context})" for context in contexts)).search if contexts else None

@@ -9,19 +9,7 @@ import time
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Self
 
-from seismo.dataset.schema import (
-    GROUP_ROWS,
-    MANY,
-    MARKER,
-    RECORDINGS,
-    SHARED,
-    SORTED,
-    TABLES,
-    VERSION,
-    WRITING,
-    arrow_type,
-    library,
-)
+from seismo.dataset.schema import GROUP_ROWS, MARKER, RECORDINGS, SHARED, SORTED, TABLES, VERSION, arrow_type, library
 from seismo.errors import RecordingError, UsageError
 
 if TYPE_CHECKING:
@@ -29,7 +17,10 @@ if TYPE_CHECKING:
 
 AT_ONCE = 4 * GROUP_ROWS  # rows that are sorted and written together
 MAGIC = b"PAR1"  # at both ends of a Parquet file
+WRITING = ".writing"  # the folder of what is not yet complete
 COMMIT = "recordings.parquet"  # the file without which a recording is not complete
+# Columns with many distinct values, which a dictionary would not shorten.
+MANY = {"calls", "own_ns", "total_ns", "own_square", "own_distortion", "hash", "parent"}
 FORGOTTEN = 86400  # seconds after which an incomplete file is of a writer that was killed
 
 

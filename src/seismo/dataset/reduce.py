@@ -15,19 +15,7 @@ from seismo import progress
 from seismo.dataset.files import arrow_column
 from seismo.dataset.schema import KEYS, NUMBERS, SUMS, TABLES, sum_of
 from seismo.dataset.tasks import STATE
-from seismo.model.columns import (
-    KEY,
-    SCHEMA,
-    Columns,
-    Tables,
-    Texts,
-    columns_of,
-    columns_of_named,
-    empty,
-    floats,
-    ints,
-    zeros,
-)
+from seismo.model.columns import KEY, SCHEMA, Texts, columns_of, columns_of_named, empty, floats, ints, zeros
 from seismo.model.combine import _check_kinds, _merge_meta
 from seismo.model.lines.merge import OF_FUNCTIONS, PLACES, columns_of_blocks
 from seismo.model.recording import BY_CALLS, Recording
@@ -39,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from seismo.dataset.folder import Dataset, Entry
+    from seismo.model.columns import Columns, Tables
 
 LOST = "dataset-left-out"
 MOST_BY_TASKS = 1 << 20  # paths by host and task; a recording with more would take gigabytes

@@ -16,7 +16,7 @@ from seismo.model.lines.merge import PLACES
 
 VERSION = 1
 MARKER = "seismo-dataset.json"  # makes a folder a dataset
-RECORDINGS, WRITING = "recordings", ".writing"  # folders: one folder for each recording, and those not yet complete
+RECORDINGS = "recordings"  # the folder with a folder for each recording
 SHARED = ("functions", "paths")  # folders: tables that the recordings share
 
 # Types of columns: int64, int32, float64, float32, bool, string, and string to string.
@@ -72,8 +72,6 @@ UNITED = {"types": TYPE_AT_MOST, "births": OBJECT_AT_MOST}  # flags of rows that
 # How rows are sorted, so that a question about one function reads few groups of rows.
 SORTED = {"calls_by_path": ("function", "path"), "calls_by_function": ("function",), "paths": ("path",)}
 GROUP_ROWS = 1 << 15
-# Columns with many distinct values, which a dictionary would not shorten.
-MANY = {"calls", "own_ns", "total_ns", "own_square", "own_distortion", "hash", "parent"}
 
 
 @functools.cache

@@ -104,14 +104,10 @@ def by_path(path: str) -> Format | None:
     For a suffix of two parts, the file may be named like the suffix without its first dot: `coverage.json`.
     """
     name = os.path.basename(path).lower()
-    found = [
-        (len(suffix), format_)
-        for format_ in FORMATS
-        for suffix in format_.suffixes
-        if name.endswith(suffix) or (f".{name}" == suffix and suffix.count(".") > 1)
-    ]
+    format_of = {suffix: format_ for format_ in FORMATS for suffix in format_.suffixes}
+    found = [one for one in format_of if name.endswith(one) or (f".{name}" == one and one.count(".") > 1)]
     if found:
-        return max(found, key=lambda pair: pair[0])[1]
+        return format_of[max(found, key=len)]
     return next((format_ for format_ in FORMATS if format_.prefixes and name.startswith(format_.prefixes)), None)
 
 
@@ -151,11 +147,8 @@ def names(kind: str | None = None, trace: bool = False) -> list[str]:
 
     trace: True if the recording of that kind is a trace
     """
-    return [
-        format_.name
-        for format_ in FORMATS
-        if kind is None or (format_.holds(kind) and (trace or not format_.of_traces))
-    ]
+    of_kind = (one for one in FORMATS if kind is None or (one.holds(kind) and (trace or not one.of_traces)))
+    return [format_.name for format_ in of_kind]
 
 
 def write(

@@ -166,7 +166,7 @@ class _Reader:
         for entry, inner in map(split, parts[_LOCATION]):
             lines = map(integers, inner[_LINE])
             self._locations[entry.get(1, 0)] = [(line.get(1, 0), line.get(2, 0)) for line in lines]
-        self._called: dict[int, list[int]] = {}  # the numbers of a location's functions, outermost first
+        self._called = lru_cache(None)(self._functions_of)
 
     def recording(self) -> Recording:
         """Return the recording of all samples."""
@@ -199,13 +199,9 @@ class _Reader:
 
     def _functions_of(self, location: int) -> list[int]:
         """Return the functions of a location, outermost first; there are several if some were inlined."""
-        found = self._called.get(location)
-        if found is None:
-            found = [self._numbered(*line) for line in reversed(self._locations.get(location, []))]
-            if not found:  # an address without a name
-                found = [self._paths.function(Frame(SYNTHETIC, "", f"<location {location}>", "", 0))]
-            self._called[location] = found
-        return found
+        found = [self._numbered(*line) for line in reversed(self._locations.get(location, []))]
+        # If there are none, it is an address without a name.
+        return found or [self._paths.function(Frame(SYNTHETIC, "", f"<location {location}>", "", 0))]
 
     def _numbered(self, function: int, line: int) -> int:
         entry = self._functions.get(function, {})
@@ -237,7 +233,7 @@ class _Reader:
         thread = paths.thread((pid, thread_id, title), pid, title, thread_id)
         node = ROOT
         for location in reversed(locations):
-            for function in self._functions_of(location):
+            for function in self._called(location):
                 node = paths.child(thread, node, function)
         if node == ROOT:
             return

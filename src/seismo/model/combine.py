@@ -346,25 +346,17 @@ def combined(recording: Recording, threads: Iterable[int] | None = None) -> Reco
     def summed(column: memoryview, is_or: bool = False) -> memoryview:
         return memoryview(_core.sum_by({"to": to, "values": column}, rows, column.format, is_or))
 
-    times = {
-        name: column if name.startswith("function_") else summed(column)
-        for name, column in estimated.items()
-        if name != "depth"
-    }
+    times = {name: column if name.startswith("function_") else summed(column) for name, column in estimated.items()}
     times["depth"] = laid["depth"]
     table = {name: summed(nodes[name], name == "flags") for name, _ in SCHEMA["nodes"]}
-    table.update(id=ints(range(rows)), parent=laid["parent"], function=laid["function"])
-    table["thread"] = zeros(rows)
+    table |= {name: zeros(rows, code) for name, code in SCHEMA["nodes"] if name.startswith("sampled")}
+    table.update(id=ints(range(rows)), parent=laid["parent"], function=laid["function"], thread=zeros(rows))
     # A later estimate from a saved file must give the same own times, so the sums are stored as exact times.
-    own, waits = times["own_ns"].tolist(), table["wait_ns"].tolist()
-    if source.times != "wall":  # CPU times exclude waiting and wait times consist of it
-        waits = [0] * len(waits)
-    table["timed_ns"] = ints(max(0, min(round(own - wait), LARGEST)) for own, wait in zip(own, waits, strict=True))
-    entries = list(map(int.__add__, table["calls"].tolist(), table["resumes"].tolist()))
+    waits = table["wait_ns"] if source.times == "wall" else zeros(rows)  # others exclude waiting or consist of it
+    pairs = zip(times["own_ns"].tolist(), waits.tolist(), strict=True)
+    table["timed_ns"] = ints(max(0, min(round(own - wait), LARGEST)) for own, wait in pairs)
+    entries = map(int.__add__, table["calls"].tolist(), table["resumes"].tolist())
     table["entered"] = table["timed"] = ints(map(clamped, entries))
-    for name, code in SCHEMA["nodes"]:
-        if name.startswith("sampled"):
-            table[name] = zeros(rows, code)
     losses = {**source._raw["losses"], "thread": ints([-1] * len(source._raw["losses"]["id"]))}
     tables = {**source._raw, **_one_thread(source), "nodes": table, "losses": losses}
     tables |= object_tables.with_nodes(object_tables.of_one_process(tables), to.tolist())

@@ -32,25 +32,23 @@ PRIMITIVES = {
     "multiprocessing.connection": {"Connection.recv", "_ConnectionBase.recv", "Listener.accept", "wait"},
 }
 POLLERS = ("select", "selectors")  # all functions of these modules wait for work
-LOOPS = frozenset(
-    (
-        "asyncio.base_events:BaseEventLoop._run_once",
-        "concurrent.futures.process:_ExecutorManagerThread.wait_result_broken_or_wakeup",
-        "concurrent.futures.process:_process_worker",
-        "concurrent.futures.thread:_worker",
-        "gunicorn.arbiter:Arbiter.sleep",
-        "gunicorn.workers.gthread:ThreadWorker.run",
-        "gunicorn.workers.sync:SyncWorker.wait",
-        "logging.handlers:QueueListener.dequeue",
-        "multiprocessing.pool:Pool._handle_results",
-        "multiprocessing.pool:Pool._handle_tasks",
-        "multiprocessing.pool:Pool._wait_for_updates",
-        "multiprocessing.pool:worker",
-        "socketserver:BaseServer.serve_forever",
-        "waitress.task:ThreadedTaskDispatcher.handler_thread",
-        "waitress.wasyncore:poll",
-    )
-)
+LOOPS = {
+    "asyncio.base_events:BaseEventLoop._run_once",
+    "concurrent.futures.process:_ExecutorManagerThread.wait_result_broken_or_wakeup",
+    "concurrent.futures.process:_process_worker",
+    "concurrent.futures.thread:_worker",
+    "gunicorn.arbiter:Arbiter.sleep",
+    "gunicorn.workers.gthread:ThreadWorker.run",
+    "gunicorn.workers.sync:SyncWorker.wait",
+    "logging.handlers:QueueListener.dequeue",
+    "multiprocessing.pool:Pool._handle_results",
+    "multiprocessing.pool:Pool._handle_tasks",
+    "multiprocessing.pool:Pool._wait_for_updates",
+    "multiprocessing.pool:worker",
+    "socketserver:BaseServer.serve_forever",
+    "waitress.task:ThreadedTaskDispatcher.handler_thread",
+    "waitress.wasyncore:poll",
+}
 
 
 class Idle:

@@ -13,7 +13,7 @@ from seismo import _core
 from seismo import recording_kinds as kinds
 from seismo.errors import RecordingError
 from seismo.model import table as rows
-from seismo.model.columns import SCHEMA, Columns, Tables, floats, ints, taken
+from seismo.model.columns import SCHEMA, Columns, Tables, bits_of, floats, ints, rows_of, taken
 from seismo.model.enums import LOWER_BOUND
 from seismo.model.objects import rows as object_rows
 from seismo.model.table import Row, StringColumn, Strings, Table
@@ -344,9 +344,9 @@ class Recording:
 
     def context_rows(self) -> Iterator[tuple[int, int, int]]:
         """Yield (context, kind, row) for each row of lines (kind 0) and arcs (kind 1) that ran in a context."""
-        from seismo.model.lines.merge import context_rows
-
-        return context_rows(self)
+        for context, kind, base, bits in rows_of(self, "context_hits"):
+            for bit in bits_of(bits):
+                yield context, kind, base + bit
 
     def within(self, contexts: Iterable[int]) -> Recording:
         """Return the recording with only the lines and arcs that ran in one of the contexts (ids)."""

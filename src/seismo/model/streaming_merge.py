@@ -113,7 +113,7 @@ def _bytes_of(part: Recording) -> int:
 
 
 class _Plan:
-    """The merge of the recordings that `openers` read. `parts` have their threads, processes and losses only."""
+    """The merge of the recordings that `openers` read. `parts` have their threads, processes, losses, contexts only."""
 
     def __init__(self, openers: Sequence[Opener]) -> None:
         self._openers = openers
@@ -124,8 +124,6 @@ class _Plan:
         self._sizes: list[int] = []
         self._traces: list[int] = []  # the recordings that have a journal
         self._sum = _Sum()
-        self._contexts: set[str] = set()  # their names
-        self._with_contexts: list[int] = []
         self._kept: dict[int, Recording] = {}  # recordings in memory for later processes, the newest last
 
     def add(self, part: Recording) -> None:
@@ -137,16 +135,12 @@ class _Plan:
             self._traces.append(number)
         texts = Texts()
         tables = {kind: empty(kind) for kind in SCHEMA}
-        for kind in ("threads", "processes", "losses"):
+        for kind in ("threads", "processes", "losses", "contexts"):
             tables[kind] = texts.table(kind, part._raw[kind], part._strings)
         self.parts.append(Recording(tables, Strings.of(list(texts.index)), part.meta))
-        if not any(len(table["id"]) for kind, table in part._raw.items() if kind not in _OF_CALLS):
-            return
-        summed = {**part._raw, **{kind: empty(kind) for kind in _OWN}}
-        if len(part.contexts):
-            self._contexts.update(part.contexts["name"])
-            self._with_contexts.append(number)
-        self._sum.add(Recording(summed, part._strings, part.meta))
+        if any(len(table["id"]) for kind, table in part._raw.items() if kind not in _OF_CALLS):
+            summed = {**part._raw, **{kind: empty(kind) for kind in _OWN}}
+            self._sum.add(Recording(summed, part._strings, part.meta))
 
     def write(self, writer: _core.Writer) -> bytes | None:
         """Write the tables as `save` does; rows that are not summed are written one recording after the other."""
@@ -158,9 +152,10 @@ class _Plan:
         out = TableWriter(writer)
         writer.meta(json.dumps(combine._merge_meta([part.meta for part in self.parts]), sort_keys=True))
         total = self._total(functions)
-        contexts = PackedContexts(self._contexts, total._raw)
-        for number in self._with_contexts:
-            contexts.add(self._openers[number](), self._functions_of(number))
+        contexts = PackedContexts((name for one in self.parts for name in one.contexts["name"]), total._raw)
+        for number, one in enumerate(self.parts):
+            if len(one.contexts):
+                contexts.add(self._openers[number](), self._functions_of(number))
         made["contexts"] = columns_of("contexts", [(name,) for name in contexts.names], texts)
         strings = list(texts.index)
         for kind in SCHEMA:

@@ -24,7 +24,7 @@ from seismo.model import table as rows
 from seismo.model.objects import rows as object_rows
 from seismo.model.recording import FOREVER
 from seismo.model.table import StringColumn, Strings, Table, enums_of
-from seismo.model.trace.calls import CallRow, GapRow
+from seismo.model.trace.calls import CallRow, GapRow, InstantRow
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -70,17 +70,6 @@ class _RanIn(NamedTuple):
     line: int
 
 
-class _Instant(NamedTuple):
-    time_ns: int
-    bound_ns: int
-    thread: int
-    stream: int
-    kind: str
-    span: int
-    name: str
-    data: str
-
-
 class Entry(NamedTuple):
     """A SQL table.
 
@@ -101,6 +90,8 @@ class Entry(NamedTuple):
     def columns(self) -> tuple[str, ...]:
         """Return the names of the model's columns."""
         fields: tuple[str, ...] = self.row._fields
+        if self.row is InstantRow:
+            return fields[:-1]  # without `call`, a row of a window
         return ("id", *fields) if self.row is CallRow else fields
 
 
@@ -128,11 +119,11 @@ def table_of(row: type[Any], given: Iterable[Sequence[Any]]) -> Table[Any]:
     types = get_type_hints(row)
     values = list(zip(*given, strict=True)) or [()] * len(row._fields)
     for name, column in zip(row._fields, values, strict=True):
-        if types[name] is str:
+        if types[name] is int:
+            columns[name] = memoryview(array.array("q", column))
+        else:
             indexes = memoryview(array.array("q", range(1, len(column) + 1)))
             columns[name] = StringColumn(Strings.of(["", *column]), indexes)
-        else:
-            columns[name] = memoryview(array.array("q", column))
     return Table(row, columns, len(values[0]))
 
 
@@ -147,9 +138,9 @@ def _given(source: Source) -> list[tuple[str, str, int, int]]:
     return [(kind, times, sum(recording.tree["calls"]), min(recording.processes["start_ns"], default=0))]
 
 
-def _instants(source: Source) -> list[tuple[Any, ...]]:
+def _instants(source: Source) -> list[InstantRow]:
     rows = source.recording.calls.window(*source.window, limit=0).instants
-    return [(*row[:-2], "" if row.data is None else json.dumps(row.data)) for row in rows]
+    return [row._replace(data="" if row.data is None else json.dumps(row.data)) for row in rows]
 
 
 def _gaps(source: Source) -> list[GapRow]:
@@ -182,7 +173,7 @@ TABLES = {
         nothing=("start_bound_ns", "end_bound_ns"),
     ),
     "instants": Entry(
-        _Instant,
+        InstantRow,
         "of a trace, the program's marks, counters and spans (begin and end), and pauses of the collector",
         _instants,
         nothing=("bound_ns",),

@@ -16,7 +16,6 @@ from seismo.model.columns import (
     Columns,
     Tables,
     Texts,
-    bits_of,
     columns_of,
     distinct,
     empty,
@@ -62,13 +61,6 @@ def merged(parts: Sequence[Recording], function_maps: Sequence[Sequence[int]], t
     tables["contexts"] = columns_of("contexts", [(name,) for name in contexts.names], texts)
     tables["context_hits"] = columns_of("context_hits", contexts.rows())
     return tables
-
-
-def context_rows(recording: Recording) -> Iterator[tuple[int, int, int]]:
-    """Yield (context, kind, row) for each row of lines (kind 0) and arcs (kind 1) that ran in a context."""
-    for context, kind, base, bits in rows_of(recording, "context_hits"):
-        for bit in bits_of(bits):
-            yield context, kind, base + bit
 
 
 def moved_blocks(recording: Recording, maps: Sequence[Sequence[int]]) -> Iterator[tuple[int, int, tuple[int, int]]]:

@@ -10,21 +10,11 @@ contents alone, so any number of recordings may be merged in any order.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from itertools import pairwise
-from operator import add
+from itertools import accumulate, pairwise
+from operator import add, sub
 from typing import TYPE_CHECKING, Any
 
-from seismo.model.columns import (
-    clamped,
-    columns_of,
-    ints,
-    merged_rows,
-    names_of,
-    new_numbers,
-    renumbered,
-    rows_of,
-    translated,
-)
+from seismo.model.columns import clamped, columns_of, ints, merged_rows, names_of, renumbered, rows_of, translated
 from seismo.model.enums import OBJECT_AT_MOST, TYPE_AT_MOST, TYPE_ESTIMATED
 from seismo.model.recording import Recording
 from seismo.model.table import Strings
@@ -78,20 +68,13 @@ def type_key(row: Sequence[Any]) -> tuple[Any, ...]:
 
 def _merged_times(parts: Sequence[Recording]) -> Columns:
     """Return the sum of all step functions."""
-    steps: dict[int, tuple[int, int]] = {}  # time -> births and deaths since the previous time
+    steps: dict[int, tuple[int, ...]] = {}  # time -> births and deaths since the previous time
     for part in parts:
-        born = died = 0
-        at = {time: (more, less) for time, more, less in sorted(rows_of(part, "object_times"))}
-        for time, (more, less) in at.items():
-            sums = steps.get(time, (0, 0))
-            steps[time] = (sums[0] + more - born, sums[1] + less - died)
-            born, died = more, less
-    rows = []
-    born = died = 0
-    for time in sorted(steps):
-        born, died = map(add, (born, died), steps[time])
-        rows.append((time, clamped(born), clamped(died)))
-    return columns_of("object_times", rows)
+        for (_, *before), (time, *now) in pairwise([(0, 0, 0), *sorted(rows_of(part, "object_times"))]):
+            steps[time] = tuple(map(add, steps.get(time, (0, 0)), map(sub, now, before)))
+    times = sorted(steps)
+    sums = accumulate((steps[time] for time in times), lambda total, step: tuple(map(add, total, step)))
+    return columns_of("object_times", [(time, *map(clamped, total)) for time, total in zip(times, sums, strict=True)])
 
 
 def _sorted_rows(
@@ -109,7 +92,7 @@ def _sorted_rows(
         rows += renumbered(kind, rows_of(part, kind), **ids)
         ends.append(len(rows))
     order = sorted(range(len(rows)), key=lambda row: ([rows[row][i] for i in at], rows[row]))
-    new = new_numbers(order, len(order)).tolist()
+    new = sorted(range(len(order)), key=order.__getitem__)  # the inverse permutation
     return columns_of(kind, [rows[row] for row in order], texts), [new[start:end] for start, end in pairwise(ends)]
 
 
