@@ -52,9 +52,8 @@ class Folder:
     def _others(self) -> set[str]:
         """Return what is in the folder and belongs to no dataset."""
         if os.path.exists(self.path) and not os.path.isdir(self.path):
-            raise UsageError(
-                "the output of a dataset is a folder, and this is a file", self.path, "name a folder: -o DIR"
-            )
+            what = "the output of a dataset is a folder, and this is a file"
+            raise UsageError(what, self.path, "name a folder: -o DIR")
         there = os.listdir(self.path) if os.path.isdir(self.path) else []
         return set(there) - {RECORDINGS, WRITING, *SHARED}
 

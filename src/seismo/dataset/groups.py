@@ -220,8 +220,6 @@ def _parts(row: tuple[Any, ...], excess: list[float], rest: int) -> tuple[Any, .
     each, each_error = each or 0.0, each_error or 0.0
     by_times = more / norm, math.hypot(math.sqrt(chance + error_square), common) / norm
     possible = more + math.hypot(math.sqrt(error_square), common)
-    by_calls = (
-        min(more_calls * each, possible) / norm,
-        math.hypot(math.sqrt(calls_chance) * each, more_calls * each_error) / norm,
-    )
+    calls_error = math.hypot(math.sqrt(calls_chance) * each, more_calls * each_error)
+    by_calls = min(more_calls * each, possible) / norm, calls_error / norm
     return (*by_times, *by_calls, slow_calls / weights, calls / rest, slow_own / weights, own / rest, groups)

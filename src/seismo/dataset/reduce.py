@@ -227,10 +227,8 @@ class _Reduction:
         wait_square = kept["wait_square"].to_pylist()
         table["wait_sq"] = floats(square / 4 for square in wait_square)
         pairs = zip(kept["own_square"].to_pylist(), wait_square, strict=True)
-        errors = {
-            "running_square": [max(0.0, a - b) for a, b in pairs],
-            "distortion": kept["own_distortion"].to_pylist(),
-        }
+        running = [max(0.0, a - b) for a, b in pairs]
+        errors = {"running_square": running, "distortion": kept["own_distortion"].to_pylist()}
         return table, errors | self._function_errors(), {hashes[node]: new[node] for node in reversed(known)}
 
     def _function_errors(self) -> dict[str, list[float]]:

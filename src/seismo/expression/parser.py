@@ -172,9 +172,8 @@ class _Parser:
         self.take()
         self.depth += 1
         if self.depth > DEEPEST:
-            self.fail(
-                token, f"this is nested too deeply: the limit is {DEEPEST} parentheses and nots inside one another"
-            )
+            limit = f"the limit is {DEEPEST} parentheses and nots inside one another"
+            self.fail(token, f"this is nested too deeply: {limit}")
         term: Term
         if token.text == "not":
             term = Not(token.column, self.negation())

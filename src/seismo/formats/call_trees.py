@@ -130,10 +130,8 @@ def thread_names(recording: Recording) -> list[str]:
 def process_names(recording: Recording) -> list[str]:
     """Return the name of each process, by row: `process PID`, with its host if there are several."""
     several = len({*recording.processes["host"]} - {""}) > 1
-    return [
-        f"process {row.pid} on {row.host}" if several and row.host else f"process {row.pid}"
-        for row in recording.processes
-    ]
+    hosts = (f" on {row.host}" if several and row.host else "" for row in recording.processes)
+    return [f"process {pid}{host}" for pid, host in zip(recording.processes["pid"], hosts, strict=True)]
 
 
 def pids(recording: Recording) -> list[int]:

@@ -127,9 +127,8 @@ def _edge(value: object, callee: Cost) -> Cost:
 
 
 def _cost(calls: object, primitive: object, own: object, total: object) -> Cost:
-    return Cost(
-        whole(calls, "a number of calls"), whole(primitive, "a number of calls"), _nanoseconds(own), _nanoseconds(total)
-    )
+    every, outermost = (whole(count, "a number of calls") for count in (calls, primitive))
+    return Cost(every, outermost, _nanoseconds(own), _nanoseconds(total))
 
 
 def _nanoseconds(seconds: object) -> int:

@@ -103,10 +103,8 @@ def with_files(
     """
     texts, tables = _with_texts(recording)
     for kind, column, names in (("functions", "file", files), ("sources", "file", files), ("sources", "path", paths)):
-        values = [
-            names.get(text, text) for text in (recording._strings[i] for i in recording._raw[kind][column].tolist())
-        ]
-        tables[kind][column] = ints(map(texts.add, values))
+        given = map(recording._strings.__getitem__, recording._raw[kind][column].tolist())
+        tables[kind][column] = ints(texts.add(names.get(text, text)) for text in given)
     strings = Strings.of(list(texts.index))
     return merge([Recording(tables, strings, meta, recording.problems, journal=recording._journal)])
 

@@ -326,19 +326,11 @@ class Recording:
     sources = _TableOf(rows.SourceRow, "The source files of functions, as they were when the recording ended.")
     # ---- tables of object lifetimes ----
     types = _TableOf(object_rows.TypeRow, "The types whose objects were born or died, with the counts of all of them.")
-    objects = _TableOf(
-        object_rows.ObjectRow, "The objects by type, creating line and call path; see seismo.model.objects.groups."
-    )
+    objects = _TableOf(object_rows.ObjectRow, "The objects by type, creating line and call path.")
     lifetimes = _TableOf(object_rows.LifetimeRow, "The lifetimes of objects of each row of `objects`, as a histogram.")
-    object_times = _TableOf(
-        object_rows.ObjectTimeRow, "The objects born and died over time, cumulative since the start."
-    )
-    object_spans = _TableOf(
-        object_rows.ObjectSpanRow, "The watched calls, with the number of objects born in each and their fates."
-    )
-    object_survivors = _TableOf(
-        object_rows.ObjectSurvivorRow, "The objects that were born in a span and alive at the end of the recording."
-    )
+    object_times = _TableOf(object_rows.ObjectTimeRow, "The objects born and died since the start, over time.")
+    object_spans = _TableOf(object_rows.ObjectSpanRow, "The watched calls, with the objects born in each.")
+    object_survivors = _TableOf(object_rows.ObjectSurvivorRow, "The objects born in a span and alive at the end.")
     holders = _TableOf(object_rows.HolderRow, "The holders of survivors; a holder comes after the object it holds.")
     marks = _TableOf(object_rows.MarkRow, "The moments that the program named.")
 

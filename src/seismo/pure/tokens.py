@@ -132,9 +132,6 @@ class Machine:
             except _BlockError as reason:
                 self.sink.wrong[str(reason)] += 1
                 whole = False
-        self._leave(following, end, whole)
-
-    def _leave(self, following: int, end: int, whole: bool) -> None:
         if following >= self.mark and whole:
             self._settle_before(following)
         elif following < 0 and self.mark < end < _LATEST and whole and self.events:
@@ -298,15 +295,12 @@ class Machine:
                 except MalformedError:
                     raise _BlockError("reserved") from None
                 if token == 3:
-                    self._take_mark(operand, unit)
+                    self.units = min(self.units + operand, 2**64 - 1)
+                    passed, left = self.units * unit, _LATEST - self.unit_base
+                    time = self.unit_base + int(passed) if passed < float(left) else _LATEST
+                    self._settle(time, self.weight, True)
                 elif token < 7:
                     self._take_ranked(token, operand)
-
-    def _take_mark(self, distance: int, unit: float) -> None:
-        self.units = min(self.units + distance, 2**64 - 1)
-        passed = self.units * unit
-        time = self.unit_base + int(passed) if passed < float(_LATEST - self.unit_base) else _LATEST
-        self._settle(time, self.weight, True)
 
     def _take_ranked(self, token: int, rank: int) -> None:
         place = self.tree.rank(self.stream.thread, rank)

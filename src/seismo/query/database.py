@@ -125,9 +125,8 @@ class Database:
             self._connection.execute("set enable_external_access = false")
             self._connection.execute("set lock_configuration = true")
         except self._duckdb.Error as error:
-            raise UsageError(
-                f"DuckDB does not start: {str(error).strip().partition(chr(10))[0]}", f"memory {memory}"
-            ) from None
+            why = str(error).strip().partition("\n")[0]
+            raise UsageError(f"DuckDB does not start: {why}", f"memory {memory}") from None
 
     def __enter__(self) -> Self:
         return self

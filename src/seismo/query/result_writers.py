@@ -44,9 +44,8 @@ def write_text(paper: Paper, result: Result, most: int) -> None:
     for texts in shown:
         paper.line(_joined(texts, widths, to_the_right))
     if more:
-        paper.line(
-            (f"{paper.signs.cut} there are more than these {most:,} rows: --limit N, --limit 0 for all", "quiet")
-        )
+        remark = f"there are more than these {most:,} rows: --limit N, --limit 0 for all"
+        paper.line((f"{paper.signs.cut} {remark}", "quiet"))
     elif not found:
         paper.line(("no rows", "quiet"))
 
@@ -99,13 +98,11 @@ def write_csv(stream: TextIO, result: Result, harmless: bool) -> None:
 
 def write_json(stream: TextIO, result: Result) -> None:
     """Write an array of objects, one per line, in ASCII."""
-    stream.write("[")
-    first = True
+    before = "["
     for row in json_rows(result):
-        stream.write("\n" if first else ",\n")
-        stream.write(json.dumps(row, default=str))
-        first = False
-    stream.write("]\n" if first else "\n]\n")
+        stream.write(f"{before}\n{json.dumps(row, default=str)}")
+        before = ","
+    stream.write("[]\n" if before == "[" else "\n]\n")
 
 
 def _plain(value: Any) -> Any:
