@@ -94,10 +94,9 @@ class _Parser:
 
     def skip(self, sign: str) -> bool:
         """Consume this sign or word if it is next, and return True if it was."""
-        if self.sees(sign):
-            self.at += 1
-            return True
-        return False
+        seen = self.sees(sign)
+        self.at += seen
+        return seen
 
     def fail(self, token: Token, what: str, hint: str = "") -> NoReturn:
         fail(self.text, token.column, what, hint)
@@ -141,17 +140,11 @@ class _Parser:
             if last.kind == NUMBER or isinstance(term, Number):
                 hint = "line in (10-20), or: line >= 10 and line <= 20"
                 self.fail(self.token, "comparisons cannot be chained", hint)
-            self.fail(self.token, "the term before this sign cannot be compared", self.compare_hint(term))
+            kind = term.kind if isinstance(term, Kind) else ""
+            what = "the number of calls: calls > 100" if kind == "call" else f"its duration: {kind} and duration > 50ms"
+            hint = f"this is a kind of event, not a number; to compare {what}" if kind else ""
+            self.fail(self.token, "the term before this sign cannot be compared", hint)
         return self.fail(self.token, f'"and" or "or" is missing before {self.shown(self.token)}')
-
-    @staticmethod
-    def compare_hint(term: Term) -> str:
-        word = term.kind if isinstance(term, Kind) else ""
-        if word == "call":
-            return "this is a kind of event, not a number; to compare the number of calls: calls > 100"
-        if word:
-            return f"this is a kind of event, not a number; to compare its duration: {word} and duration > 50ms"
-        return ""
 
     def either(self) -> Term:
         """Parse conjunction { "or" conjunction }, where a conjunction is negation { "and" negation }."""
@@ -211,14 +204,12 @@ class _Parser:
         return self.unknown(token)
 
     def nothing(self, token: Token) -> NoReturn:
-        before = self.tokens[self.at - 2] if self.at > 1 and token.kind != END else None
-        if token.kind == END and self.at:
-            before = self.tokens[self.at - 1]
-        after = f" after {self.shown(before)}" if before else ""
+        is_end = token.kind == END
+        before = self.at - (1 if is_end else 2)  # the end is never consumed
+        after = f" after {self.shown(self.tokens[before])}" if before >= 0 else ""
+        useless = "" if is_end else f"{self.shown(token)} cannot be used here: "
         hint = 'a kind of event, or a term such as module("app.*")'
-        if token.kind == END:
-            self.fail(token, f"something is missing{after}", hint)
-        self.fail(token, f"{self.shown(token)} cannot be used here: something is missing{after}", hint)
+        self.fail(token, f"{useless}something is missing{after}", hint)
 
     def unknown(self, token: Token) -> NoReturn:
         word = token.text
