@@ -11,7 +11,6 @@ import array
 import json
 from collections import defaultdict
 from itertools import accumulate, chain, compress, pairwise
-from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from seismo import _core
@@ -187,7 +186,7 @@ def _process_order(processes: Sequence[_Rows], marks: Sequence[Sequence[int]]) -
         for number, (rows, of_rows) in enumerate(zip(processes, marks, strict=True))
         for row, mark in zip(rows, of_rows, strict=True)
     ]
-    return [place for _, place in sorted(entries, key=itemgetter(0))]
+    return [place for _, place in sorted(entries)]
 
 
 def marks_of_trees(part: Recording) -> list[int]:
