@@ -18,8 +18,7 @@ from seismo.original_builtins import Restored
 from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.process import coverage, engine
 from seismo.sessions.decorator import also_decorates
-from seismo.sessions.recording_session import RecordingSession
-from seismo.sessions.session_results import shows
+from seismo.sessions.recording_session import RecordingSession, shows
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,8 +6,7 @@ from seismo import recording_kinds
 from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.process import engine
 from seismo.sessions.decorator import also_decorates
-from seismo.sessions.recording_session import RecordingSession
-from seismo.sessions.session_results import Reported
+from seismo.sessions.recording_session import Reported
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from seismo.options import LineOptions
 
 
-class Lines(Reported, RecordingSession):
+class Lines(Reported):
     """A session that times lines."""
 
     name = "lines"

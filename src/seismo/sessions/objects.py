@@ -21,8 +21,7 @@ from seismo.original_builtins import builtins as __builtins__  # type: ignore[no
 from seismo.process import engine
 from seismo.process.objects import recorder as life
 from seismo.sessions.decorator import also_decorates
-from seismo.sessions.recording_session import RecordingSession
-from seismo.sessions.session_results import Reported
+from seismo.sessions.recording_session import Reported
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,7 +39,7 @@ if TYPE_CHECKING:
 _WORST = 8  # rows in the message of a failed budget
 
 
-class Objects(Reported, RecordingSession):
+class Objects(Reported):
     """A session that records births and deaths. The counts of repeated uses are added.
 
     `born` counts the objects created in the session, `alive` those that lived at its end or live now, and `died` the

@@ -9,8 +9,7 @@ from seismo.errors import UsageError
 from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.process import engine, fork_handlers
 from seismo.sessions.decorator import also_decorates
-from seismo.sessions.recording_session import RecordingSession
-from seismo.sessions.session_results import Reported
+from seismo.sessions.recording_session import Reported
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from seismo.options import CallOptions
 
 
-class Profile(Reported, RecordingSession):
+class Profile(Reported):
     """A session that records calls."""
 
     name = "profile"

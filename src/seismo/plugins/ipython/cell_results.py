@@ -15,7 +15,7 @@ from seismo.options import of
 from seismo.report.html import WIDTH, HtmlPaper
 from seismo.report.paper import Paper
 from seismo.report.words import Signs
-from seismo.sessions.session_results import checked_time
+from seismo.sessions.recording_session import checked_time
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
