@@ -137,6 +137,15 @@ def read_counted(path: Path) -> Recording:
     return recording
 
 
+def started(command: Sequence[str], side: Side, output: int) -> subprocess.Popen[bytes]:
+    """Start a command of a side without input. Raise CheckError if it cannot start."""
+    environment, no_input = side.environment(), subprocess.DEVNULL
+    try:
+        return subprocess.Popen(command, cwd=side.folder, env=environment, stdin=no_input, stdout=output, stderr=output)
+    except OSError as error:
+        raise CheckError(f"the program cannot be started: {error.strerror}", side.folder) from None
+
+
 def run(command: Sequence[str], side: Side, show: Callable[[bytes, bool], None] | None = None) -> tuple[int, bytes]:
     """Run a command of a side. Return its exit status and the end of its output.
 
@@ -154,17 +163,7 @@ def run(command: Sequence[str], side: Side, show: Callable[[bytes, bool], None] 
                     if show is not None:
                         show(data, is_error)
 
-    try:
-        child = subprocess.Popen(
-            command,
-            cwd=side.folder,
-            env=side.environment(),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-        )
-    except OSError as error:
-        raise CheckError(f"the program cannot be started: {error.strerror}", side.folder) from None
+    child = started(command, side, subprocess.PIPE)
     assert child.stdout is not None
     assert child.stderr is not None
     streams = ((child.stdout, False), (child.stderr, True))

@@ -14,8 +14,7 @@ import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from seismo.check.counted_runs import FailedError, Side
-from seismo.errors import CheckError
+from seismo.check.counted_runs import FailedError, Side, started
 from seismo.model.run_variance import student
 
 if TYPE_CHECKING:
@@ -72,13 +71,7 @@ def compared(old: Side, new: Side, limit: float, progress: Callable[[str], None]
 
 def cpu_seconds(side: Side) -> float:
     """Return the CPU time of one bare run, user and system, including that of child processes it waited for."""
-    null = subprocess.DEVNULL
-    try:
-        child = subprocess.Popen(
-            [sys.executable, *side.words], cwd=side.folder, env=side.environment(), stdin=null, stdout=null, stderr=null
-        )
-    except OSError as error:
-        raise CheckError(f"the program cannot be started: {error.strerror}", side.folder) from None
+    child = started([sys.executable, *side.words], side, subprocess.DEVNULL)
     try:
         _, status, usage = os.wait4(child.pid, 0)
     except BaseException:

@@ -176,9 +176,9 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
         if entry.pytest and getattr(options, f"seismo_{entry.verb}") is not None:
             _begin(early_config, entry.verb, partial(load(entry.pytest), options))
     if options.seismo_check:
-        from seismo.plugins.pytest.check import role
+        from seismo.plugins.pytest.check import plugin_of
 
-        _begin(early_config, "check", lambda: role(options)(early_config))
+        _begin(early_config, "check", partial(plugin_of, early_config))
 
 
 def _begin(config: pytest.Config, verb: str, begin: Callable[[], object]) -> None:

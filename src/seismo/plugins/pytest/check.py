@@ -39,8 +39,6 @@ from seismo.process.objects.recorder import why_not
 from seismo.recording_kinds import KINDS
 
 if TYPE_CHECKING:
-    from argparse import Namespace
-
     from _pytest.terminal import TerminalReporter
 
     from seismo.check.measurement import Measurement
@@ -53,24 +51,24 @@ OVER = "seismo_budget: "  # the first words of a budget's failure message
 MOST = 10  # findings to show at most
 
 
-def role(options: Namespace) -> type[Front | Run]:
-    """Return the plugin's class for this process. Raise UsageError for options that exclude each other."""
+def plugin_of(config: pytest.Config) -> Front | Run:
+    """Return the plugin for this process. Raise UsageError for options that exclude each other."""
+    options = config.known_args_namespace
     for name in ("cover", *(entry.verb for entry in KINDS.values() if entry.pytest)):
         given = getattr(options, f"seismo_{name}")
         if given not in (None, []) and not (name == "cover" and options.seismo_no_cover):
             raise UsageError(f"--seismo-check and --seismo-{name} record the same things differently: take one of them")
     if is_worker():
-        return Run
-    if os.environ.get(AGAIN):
-        return Again
-    return Main if os.environ.get("PYTHONHASHSEED") == "0" else Front
+        if not (folder := os.environ.pop(PARTS, "")):
+            raise SeismoError("workers on other machines cannot be checked", hint="run the tests on this one")
+        return Run(config, folder)
+    if folder := os.environ.pop(AGAIN, ""):
+        return Again(config, folder)
+    return Main(config) if os.environ.get("PYTHONHASHSEED") == "0" else Front()
 
 
 class Front:
     """The process that the user started, which starts another one with fixed hashes."""
-
-    def __init__(self, config: pytest.Config) -> None:
-        pass
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_cmdline_main(self, config: pytest.Config) -> int | None:
@@ -84,30 +82,19 @@ class Front:
         return subprocess.call(command, cwd=given.dir, env={**os.environ, "PYTHONHASHSEED": "0"})
 
 
-def _plugins(config: pytest.Config) -> list[str]:
-    """Return the files of installed plugins, whose work around a test is not counted."""
-    found = (getattr(plugin, "__file__", None) for plugin, _ in config.pluginmanager.list_plugin_distinfo())
-    return [str(file) for file in found if file]
-
-
 class Run:
-    """The plugin of a process that counts; in workers of xdist, this class itself."""
+    """The plugin of a process that counts into a folder; in workers of xdist, this class itself."""
 
-    def __init__(self, config: pytest.Config) -> None:
+    def __init__(self, config: pytest.Config, folder: str) -> None:
         """Start counting. Raise SeismoError if that is not possible."""
         self.options = options = config.known_args_namespace
-        self.pid = os.getpid()
-        self.folder = self._folder()
+        self.pid, self.folder = os.getpid(), folder
         self.counting: Counting | CountingBirths | None = None
         if not (getattr(options, "numprocesses", None) or getattr(options, "tx", None)) or is_worker():
-            counting = CountingBirths if wanted(self.folder).get("births") else Counting
-            self.counting = counting(self.folder, _plugins(config))
-
-    def _folder(self) -> str:
-        folder = os.environ.pop(PARTS, "")
-        if not folder:
-            raise SeismoError("workers on other machines cannot be checked", hint="run the tests on this one")
-        return folder
+            counting = CountingBirths if wanted(folder).get("births") else Counting
+            # The work of installed plugins around a test is not counted.
+            files = (getattr(plugin, "__file__", None) for plugin, _ in config.pluginmanager.list_plugin_distinfo())
+            self.counting = counting(folder, [str(file) for file in files if file])
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_configure(self, config: pytest.Config) -> None:
@@ -145,13 +132,10 @@ class Run:
 class Again(Run):
     """The plugin of a run that another process started, with the tests and the order that it chose."""
 
-    def __init__(self, config: pytest.Config) -> None:
-        super().__init__(config)
+    def __init__(self, config: pytest.Config, folder: str) -> None:
+        super().__init__(config, folder)
         self._outcomes: dict[str, str] = {}
         self._over: dict[str, str] = {}
-
-    def _folder(self) -> str:
-        return os.environ.pop(AGAIN)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_setupnodes(self) -> None:
@@ -194,13 +178,10 @@ class Main(Again):
         self.notes: list[str] = []
         self._over_budget: dict[str, str] = {}
         try:
-            super().__init__(config)
+            super().__init__(config, tempfile.mkdtemp(dir=self._scratch))
         except BaseException:
             shutil.rmtree(self._scratch, ignore_errors=True)
             raise
-
-    def _folder(self) -> str:
-        return tempfile.mkdtemp(dir=self._scratch)
 
     def _check_file(self, update: bool) -> None:
         """Raise CheckError for an unusable file before the tests run, which may take an hour."""
