@@ -240,6 +240,8 @@ COVERAGE = (
     ),
 )
 
+COVERAGE_FLAGS = tuple(setting.name for setting in COVERAGE if setting.is_flag)  # a recording has their values
+
 CHECK = (
     Setting("build", "check pytest-check", "run this shell command in the checkout of REV first", metavar="CMD"),
     Setting("no_objects", "check pytest-check", "do not count births of objects"),

@@ -16,7 +16,7 @@ from __future__ import annotations
 import os
 
 from seismo.errors import UsageError, did_you_mean
-from seismo.options import of
+from seismo.options import COVERAGE_FLAGS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
 # The names of settings files; True if all sections are coverage's.
 FILES = {".coveragerc": True, ".coveragerc.toml": True, "setup.cfg": False, "tox.ini": False, "pyproject.toml": False}
-RECORDED = tuple(option.name for option in of("seismo.cover") if option.is_flag)
-"""The names of flags for what to record; a recording has their values."""
 SORTS = ("name", "statements", "missing", "branches", "partial", "percent")
 _COVERAGE_SORTS = dict(zip(("name", "stmts", "miss", "branch", "brpart", "cover"), SORTS, strict=True))
 
@@ -129,7 +127,7 @@ class Settings:
         """
         parts = recording.parts
         given: dict[str, Any] = {"source": ()}
-        for name in RECORDED:
+        for name in COVERAGE_FLAGS:
             given[name] = any(part.get(name) is True for part in parts)
         for name in ("source_dirs", "source_pkgs", "include", "omit"):
             lists = [_strings(part.get("settings"), name) for part in parts]
@@ -205,7 +203,7 @@ _OURS = {
     name: how
     for name, _, _, how in OPTIONS
     if name not in ("contexts", "children", "data_file") and not name.startswith(("html_", "xml_", "json_", "lcov_"))
-} | {"counts": "switch", "contexts": "our_contexts", "children": "switch"}
+} | {"counts": "switch", "contexts": "contexts", "children": "switch"}
 
 
 def is_there(folder: str) -> bool:
@@ -495,15 +493,13 @@ class _Value:
             raise self.wrong(f"cannot be {self.raw!r}", "give a whole number, 0 or more")
         return int(value)
 
-    def contexts(self, name: str = "test_function") -> str:
+    def contexts(self) -> str:
         """Return "test" for the only value of the option, or "" for none."""
+        name = "test" if self.section.startswith("tool.seismo") else "test_function"
         value = self.text()
         if value not in ("", name):
             raise self.wrong(f"cannot be {value!r}", f"give {name}, or leave it empty")
         return "test" if value else ""
-
-    def our_contexts(self) -> str:
-        return self.contexts("test")
 
     def patch(self) -> bool:
         """Return True if subprocesses are to be recorded. The other patches of coverage.py are always in effect."""

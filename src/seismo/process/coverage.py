@@ -21,7 +21,7 @@ import sys
 from seismo import _core, recording_kinds
 from seismo.coverage.file_patterns import absolute, globs
 from seismo.errors import UsageError
-from seismo.options import of
+from seismo.options import COVERAGE_FLAGS
 from seismo.original_builtins import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.process import engine
 from seismo.process.recorder_users import RecorderUsers
@@ -34,8 +34,7 @@ if TYPE_CHECKING:
     from seismo.coverage.settings import Settings
 
 LISTS = ("source_dirs", "source_pkgs", "include", "omit")
-_FLAGS = tuple(option.name for option in of("seismo.cover") if option.is_flag)
-_HOW = (*_FLAGS, "tests")
+_HOW = (*COVERAGE_FLAGS, "tests")
 _LIBRARY = f"{sys.platlibdir}/python{sys.version_info.major}.{sys.version_info.minor}"  # below a prefix
 
 _context = ""
@@ -54,7 +53,7 @@ def options(settings: Settings) -> dict[str, object]:
         if path == "/":
             raise UsageError("a source folder cannot be the root of all", name)
     found: dict[str, object] = {
-        **{name: int(getattr(settings, name)) for name in _FLAGS},
+        **{name: int(getattr(settings, name)) for name in COVERAGE_FLAGS},
         "tests": int(settings.contexts == "test"),
         "context": settings.context,
         "pylib": int(settings.cover_pylib),
@@ -289,7 +288,7 @@ def meta(settings: dict[str, object]) -> str:
     return engine.meta(
         {**how, "context": context, **{name: names for name, names in lists.items() if names}},
         recording_kinds.COVERAGE,
-        **{name: how[name] for name in _FLAGS},
+        **{name: how[name] for name in COVERAGE_FLAGS},
         folder=folder,
         **({"config": settings["config"]} if "config" in settings else {}),
     )

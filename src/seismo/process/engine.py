@@ -73,11 +73,6 @@ _SPAN_WHY = (
 )
 
 
-def setting(name: str) -> object:
-    """Return a setting of the current or the last recording."""
-    return users.settings.get(name, SETTINGS[name][0])
-
-
 def given(verb: str, options: Mapping[str, object]) -> dict[str, object]:
     """Return a verb's options that are not None. Raises UsageError as `check` does, TypeError for an unknown one."""
     found: dict[str, object] = {}
@@ -338,9 +333,8 @@ def begin_collecting() -> None:
         gc.collect()
 
 
-def quietly(function: Callable[[*Ts], T], *args: *Ts) -> T:
-    """Call the function without recording this thread. It must not start the engine, which measures events."""
-    return _core.quietly(function, *args)
+# Calls a function without recording this thread. The function must not start the engine, which measures events.
+quietly = _core.quietly
 
 
 def unrecorded(function: Callable[[*Ts], T], *args: *Ts) -> T:

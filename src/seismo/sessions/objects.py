@@ -108,7 +108,7 @@ class Objects(Reported):
 
     @property
     def _lines(self) -> bool:
-        return engine.setting("objects") != "types"
+        return engine.users.settings.get("objects") != "types"
 
     def _living(self, first: int, last: int) -> int:
         """Return the number of living objects among those born in the interval."""
