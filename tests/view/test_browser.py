@@ -40,7 +40,8 @@ def served(folder):
     try:
         yield server.url
     finally:
-        server.close()
+        server.shutdown()
+        server.server_close()
         thread.join()
 
 

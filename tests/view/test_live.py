@@ -85,7 +85,8 @@ def test_what_comes_later_is_shown(running, browser):
             path.with_name("end").touch()
             view.locator(".live", has_text="ended").wait_for()
     finally:
-        server.close()
+        server.shutdown()
+        server.server_close()
         thread.join()
 
 

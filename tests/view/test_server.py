@@ -28,7 +28,8 @@ def server():
     thread = threading.Thread(target=it.serve)
     thread.start()
     yield it
-    it.close()
+    it.shutdown()
+    it.server_close()
     thread.join()
 
 

@@ -33,7 +33,6 @@ def _hash(text: str) -> str:
 
 
 def _visit(body: list[ast.stmt], prefix: str, name: str, parts: dict[str, list[str]], head: list[ast.AST]) -> None:
-    """Store the code of one scope and of its inner scopes."""
     inner: list[Scope] = []
     shell = _Shell(inner)
     dumped = [ast.dump(node) for node in head]

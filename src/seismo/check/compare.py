@@ -43,7 +43,6 @@ def _band(found: Range, tolerated: float) -> Range:
 
 
 def _varies(found: Range) -> bool:
-    """Return True if the count varies too much between runs."""
     width = found.high - found.low
     return width > SMALLEST and width > LARGEST * found.high
 

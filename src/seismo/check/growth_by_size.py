@@ -36,10 +36,6 @@ class Sizes:
     name: str
     numbers: tuple[int, ...]
 
-    def words(self, words: Sequence[str], size: int) -> list[str]:
-        """Return the program's arguments with this size."""
-        return [word.replace(f"{{{self.name}}}", str(size)) for word in words]
-
 
 def parse_sizes(text: str) -> Sizes:
     """Return the sizes of --sizes. Raise UsageError for invalid text."""

@@ -157,11 +157,10 @@ class CheckRun:
         """Return the side with the given size, by default the largest."""
         if self.sizes is None:
             return side
-        size = size or self.sizes.numbers[-1]
-        return replace(side, words=self.sizes.words(side.words, size), variables={self.sizes.name: str(size)})
+        name, value = self.sizes.name, str(size or self.sizes.numbers[-1])
+        return replace(side, words=[word.replace(f"{{{name}}}", value) for word in side.words], variables={name: value})
 
     def _grow(self, outcome: Outcome, old: Side | None) -> None:
-        """Measure the sides with all sizes."""
         assert self.sizes is not None
         found = []
         for side in (old, self.new) if old is not None else (self.new,):

@@ -32,7 +32,6 @@ def wanted(given: dict[str, Any]) -> Settings:
 
 
 def _report(settings: Settings, path: str | bytes, screen: Screen) -> int:
-    """Write the table at the end of the program, and return the exit status."""
     from seismo.coverage.percentages import too_little
     from seismo.model import read
     from seismo.report.coverage import Coverage

@@ -109,7 +109,6 @@ class Parser(argparse.ArgumentParser):
 
 
 def _name(action: argparse.Action) -> str:
-    """Return the name of an argument in messages."""
     return action.option_strings[-1] if action.option_strings else str(action.metavar or action.dest)
 
 

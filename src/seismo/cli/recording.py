@@ -1,12 +1,6 @@
 """Verbs that record a program: preparation before the program runs, and the end of the recording.
 
-    def settings(given, program):                   {"quiet": True, ...}
-        return {"source": given["source"], ...}     the recorder's settings
-
-    VERB = RecordingVerb(recording_kinds.CALLS, __doc__, (Option("--leaks", "..."), ...), settings)
-    main = VERB.run
-
-A verb with its own end overrides make().
+A verb has a RecordingVerb, whose `run` is its `main`. A verb with its own end overrides make().
 """
 
 from __future__ import annotations
@@ -49,7 +43,6 @@ class Screen:
 
 
 def _summed_up(file: str | bytes, screen: Screen) -> None:
-    """Write the summary of the recording, which is a path or bytes."""
     from seismo.model import read
     from seismo.report.kind import of
 
@@ -89,7 +82,7 @@ class RecordingVerb(Verb):
 
     def run(self, words: list[str]) -> int:
         """Run the program. Return only if there is none; raise its exception, or SystemExit at its end."""
-        return self.main(words, self.make)
+        return self.main(words, lambda given, program: self.make(given, program).go)
 
     def make(self, given: Given, program: Program) -> RecordedRun:
         """Return the program, ready to run."""

@@ -180,7 +180,6 @@ def _check_format(args: argparse.Namespace) -> None:
 
 
 def _options(args: argparse.Namespace) -> Options:
-    """Return the options as the report expects them."""
     from dataclasses import fields
 
     return Options(**{field.name: getattr(args, field.name) for field in fields(Options)})

@@ -1,8 +1,5 @@
 """Verbs that run a program: their options and words, read up to the program's own words.
 
-    VERB = Verb("watch", usage, __doc__, (Option("--stack", "show the stack of callers"), ...))
-    given, program = VERB.read(words)               {"stack": True, ...}, and the program to run
-
 The words are read by hand, because argparse would take longer than the rest of the start; only --help uses it. Verbs
 that record are in seismo.cli.recording.
 """
@@ -17,19 +14,12 @@ from seismo.original_builtins import builtins as __builtins__  # type: ignore[no
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any, Protocol
+    from typing import Any
 
     from seismo.options import Setting
     from seismo.process.run_program import Program
 
     Given = dict[str, Any]
-
-    class Run(Protocol):
-        """A prepared run of a program."""
-
-        def go(self) -> int:
-            """Run the program. Return only if there is none; raise its exception, or SystemExit at its end."""
-
 
 # Errors to report before the program begins. Later errors are the program's.
 FORESEEN = (SeismoError, OSError, MemoryError)
@@ -57,8 +47,8 @@ class Verb:
         self.before = before
         self.hint = hint
 
-    def main(self, words: list[str], make: Callable[[Given, Program], Run]) -> int:
-        """Run make(given, program).go(), and report bad words and errors of make().
+    def main(self, words: list[str], make: Callable[[Given, Program], Callable[[], int]]) -> int:
+        """Call what make(given, program) returns, which runs the program. Report bad words and errors of make().
 
         Return only if there is no program to run; raise the program's exception, or SystemExit at its end.
         """
@@ -67,10 +57,10 @@ class Verb:
             if program is None:
                 return self.help()
             require_core()
-            made = make(given, program)
+            run = make(given, program)
         except FORESEEN as error:
             return failed(error)
-        return made.go()
+        return run()
 
     def read(self, words: list[str]) -> tuple[Given, Program | None]:
         """Return the options by key, "before" among them, and the program, or None for help. Raise UsageError."""

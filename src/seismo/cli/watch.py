@@ -78,7 +78,7 @@ VERB = Verb(
 
 def main(words: list[str]) -> int:
     """Run the program. Return only if there is none; raise its exception, or SystemExit at its end."""
-    return VERB.main(words, _Run)
+    return VERB.main(words, lambda given, program: _Run(given, program).go)
 
 
 # ---- running, and the end ----

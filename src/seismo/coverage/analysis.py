@@ -81,7 +81,6 @@ def analyze(recording: Recording, settings: Settings) -> CoverageReport:
 
 
 def _chosen(files: dict[str, ExecutedLines], settings: Settings, problems: list[Problem]) -> dict[str, ExecutedLines]:
-    """Return the files to report, with their executed lines."""
     folders, packages = _sources(settings, problems)
     include, omit = Files(settings.include, settings.folder), Files(settings.omit, settings.folder)
     if folders or packages:
@@ -104,7 +103,6 @@ def _chosen(files: dict[str, ExecutedLines], settings: Settings, problems: list[
 
 
 def _sources(settings: Settings, problems: list[Problem]) -> tuple[list[str], set[str]]:
-    """Return the folders and the packages that the settings name as the source."""
     folders: list[str] = []
     packages = set(settings.source_pkgs)
     named = [(name, True) for name in settings.source_dirs] + [(name, False) for name in settings.source]

@@ -129,7 +129,6 @@ def _group_paths(ends: bool, parts: list[ast.expr]) -> Iterator[_Path]:
 
 
 def _judge(tree: ast.expr, operands: list[Operand]) -> None:
-    """Set each operand's independence."""
     too_many = len(operands) > MOST_PATHS  # each operand can end an evaluation
     every = [] if too_many else list(islice(_paths(tree), MOST_PATHS + 1))
     if too_many or len(every) > MOST_PATHS:

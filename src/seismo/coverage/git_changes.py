@@ -52,7 +52,6 @@ def changes(revision: str, folder: str) -> list[Change]:
 
 
 def _start(root: str, revision: str) -> str:
-    """Return the commit to compare with."""
     hint = "it is a branch, a tag or a commit, such as main or HEAD~3"
     unknown = UsageError(f"git knows no revision {revision!a}", root, hint)
     if revision.startswith("-") or not revision or "\0" in revision:

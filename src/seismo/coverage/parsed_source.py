@@ -26,6 +26,7 @@ import re
 import types
 import warnings
 from bisect import bisect_left, bisect_right
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from seismo.coverage import read_source as text
@@ -151,12 +152,7 @@ class ParsedSource:
     @functools.cached_property
     def exit_counts(self) -> Mapping[int, int]:
         """Return the number of steps from each line, without excluded ones."""
-        counts: dict[int, int] = {}
-        excluded = self.excluded
-        for start, end in self.arcs:
-            if start not in excluded and end not in excluded:
-                counts[start] = counts.get(start, 0) + 1
-        return counts
+        return Counter(start for start, end in self.arcs if self.excluded.isdisjoint((start, end)))
 
     @functools.cached_property
     def no_branch(self) -> frozenset[int]:

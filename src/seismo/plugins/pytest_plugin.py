@@ -96,7 +96,6 @@ def _add_settings(add: Callable[..., None], guest: str, begin: str) -> None:
 
 
 def _add_profile(add: Callable[..., None]) -> None:
-    """Declare the options of a profile."""
     add(
         "--seismo-profile-limit",
         metavar="N",
@@ -108,7 +107,6 @@ def _add_profile(add: Callable[..., None]) -> None:
 
 
 def _add_check(add: Callable[..., None]) -> None:
-    """Declare the options of a check."""
     add(
         "--seismo-check",
         action="store_true",

@@ -3,12 +3,6 @@
 The base class is in seismo.sessions.recording_session. A session must not record its own objects, so its first and last
 steps disable recording on this thread. An empty block therefore counts no birth, and the counts of other blocks are
 exact. All threads are counted.
-
-    with seismo.objects() as r:
-        r.mark("before")
-        work()
-        print(r.since("before"))
-    r.assert_objects(max_born=1000, max_alive=0)
 """
 
 from __future__ import annotations

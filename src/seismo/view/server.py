@@ -61,7 +61,6 @@ class Server(ThreadingHTTPServer):
     def __init__(self, answers: Answers, port: int = 0) -> None:
         self._answers = answers
         self._lock = threading.Lock()
-        self.closed = False
         self.token = secrets.token_urlsafe(24)
         try:
             super().__init__(("127.0.0.1", port), _Handler)
@@ -79,14 +78,8 @@ class Server(ThreadingHTTPServer):
         return f"http://127.0.0.1:{self.port}/{self.token}/"
 
     def serve(self) -> None:
-        """Answer requests until close() is called from another thread, or an interrupt."""
+        """Answer requests until an interrupt, or until shutdown() is called from another thread."""
         self.serve_forever(poll_interval=0.2)
-
-    def close(self) -> None:
-        """End serve() and free the port. Open connections get no more answers."""
-        self.closed = True
-        self.shutdown()
-        self.server_close()
 
     def server_bind(self) -> None:
         """Bind the socket as the base class does, but without a DNS lookup of the host's name."""
@@ -150,9 +143,6 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         answer = self.server.answer(self.path, self.headers)  # type: ignore[arg-type]
-        if self.server.closed:
-            self.close_connection = True
-            return
         content, packed = answer.content, False
         if len(content) >= PACK_FROM and "gzip" in self.headers.get("Accept-Encoding", ""):
             content, packed = gzip.compress(content, 1), True

@@ -236,7 +236,6 @@ class ActiveWatch:
         return lines
 
     def _no_histogram(self, rows: list[_actions.Row]) -> str:
-        """Return a line with the reason why no duration can be shown."""
         if "call" not in self.selection.kinds:
             return "histogram: empty, because only calls have a duration, and the expression matches no calls"
         if not any(row.matches for row in rows):

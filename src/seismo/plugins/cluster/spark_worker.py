@@ -9,10 +9,6 @@ Spark hands a worker its task only when it runs: the context is set in the middl
 local property names the folder, or nothing is recorded. A recording that begins there has the calls that the thread is
 in, so the marker around `main` is part of it. The daemon is not recorded. A worker that is reused records task after
 task.
-
-`spark.profile` (spark.sql.pyspark.udf.profiler) may be on at the same time: it has totals of each UDF by its number,
-from cProfile or a memory profiler, added up over all tasks. A dataset has the calls of each task with its stage,
-partition and attempt.
 """
 
 from __future__ import annotations

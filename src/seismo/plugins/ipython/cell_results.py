@@ -89,7 +89,6 @@ class CellResult:
         return self.text().rstrip("\n")
 
     def _repr_html_(self) -> str:
-        """Return the table for a notebook."""
         paper = HtmlPaper().asked_by(MORE)
         self.write(paper)
         return self._named(paper.html)

@@ -279,5 +279,4 @@ class Failed(Exception):  # noqa: N818  IPython shows it under the name of the c
         return make(str(error))
 
     def _render_traceback_(self) -> list[str]:
-        """Return the lines that IPython shows."""
         return self.lines

@@ -281,7 +281,6 @@ def _over(limit: Limit, counted: Counted, root: str, code: CodeType | None) -> l
 
 
 def _lines_over(limit: Limit, counted: Counted) -> tuple[int, list[Made]]:
-    """Return the number of executed lines, and all of them with their counts."""
     if counted.coverage is None:
         if limit.pattern:
             raise UsageError(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 import linecache
+from collections import Counter, defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -97,14 +98,13 @@ class CallSites:
 
     def makers(self, quantity: str, functions: Sequence[int], single: bool) -> list[Made]:
         """Return the callers of these functions; with `single`, the nearest callers that contain a loop."""
-        found: dict[tuple[int, int, int], int] = {}
+        found: Counter[tuple[int, int, int]] = Counter()
         for node, number in self.counts(quantity, functions, single).items():
             below = node
             parent = self._parents[node]
             while single and parent >= 0 and self._parents[parent] >= 0 and self._is_repeated(below, parent):
                 below, parent = parent, self._parents[parent]
-            key = (self._tree["function"][node], self._tree["function"][below], self._of(parent))
-            found[key] = found.get(key, 0) + number
+            found[self._tree["function"][node], self._tree["function"][below], self._of(parent)] += number
         return [self._made(number, *key) for key, number in found.items()]
 
     def _is_repeated(self, node: int, parent: int) -> bool:
@@ -141,18 +141,16 @@ class CallSites:
         lines = _calling(row.file, row.qualname, row.line, name)
         if not lines:
             return 0
-        hits = self._hits.get(row.file, {})
-        return max(lines, key=lambda line: (lines[line], hits.get(line, 0), -line))
+        hits = self._hits[row.file]
+        return max(lines, key=lambda line: (lines[line], hits[line], -line))
 
     @functools.cached_property
-    def _hits(self) -> dict[str, dict[int, int]]:
-        """Return the executions of lines by file."""
-        found: dict[str, dict[int, int]] = {}
+    def _hits(self) -> defaultdict[str, Counter[int]]:
+        found: defaultdict[str, Counter[int]] = defaultdict(Counter)
         if self._coverage is not None:
             files = {one.id: one.file for one in self._coverage.functions}
             for one in self._coverage.lines:
-                of = found.setdefault(files[one.function], {})
-                of[one.line] = of.get(one.line, 0) + one.hits
+                found[files[one.function]][one.line] += one.hits
         return found
 
 

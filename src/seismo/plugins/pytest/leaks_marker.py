@@ -236,7 +236,6 @@ class Runs:
 
 
 def _report(leaks: Sequence[Leak], held: Sequence[str], wanted: Wanted, root: str) -> str:
-    """Return the failure message."""
     head = ("type", "made by", *(f"run {number}" for number in range(1, wanted.runs + 1)))
     rows = [
         (printable(place.type), place.text(root), *(f"{count:,}" for count in counts)) for place, counts in leaks[:ROWS]

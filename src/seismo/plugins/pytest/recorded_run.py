@@ -179,7 +179,6 @@ class RecordedTestRun:
         os.environ.pop(self._variable, None)
 
     def _gather(self) -> None:
-        """Merge all parts into the recording."""
         process = self.process
         output = process.output
         assert output is not None  # workers have no output, and never gather

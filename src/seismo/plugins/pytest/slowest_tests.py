@@ -288,7 +288,6 @@ def _write_rest(paper: Paper, number: int, noun: str, ns: float, cells: Cells, l
 
 
 def _write_around(paper: Paper, cells: Cells) -> None:
-    """Write how much of the tests' time pytest and its plugins took."""
     around, signs, whole = cells.suite.around, paper.signs, cells.suite.ns
     ns = sum(around.values())
     if ns < SMALL * whole:

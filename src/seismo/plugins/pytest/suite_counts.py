@@ -235,7 +235,6 @@ def _counted(folder: str, what: str) -> list[Recording]:
 
 
 def _notes(folder: str) -> list[dict[str, Any]]:
-    """Return the notes of each process of a run."""
     return [json.loads(path.read_text(encoding="utf-8")) for path in sorted(Path(folder).glob("tests-*.json"))]
 
 

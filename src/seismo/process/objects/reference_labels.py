@@ -257,7 +257,6 @@ def _in_descriptors(holder: object, base: type, names: tuple[str, ...]) -> Itera
 
 
 def _cells(function: object) -> Iterator[tuple[str, object]]:
-    """Return the cells of a function's closure with their names."""
     return zip(_function_code(function).co_freevars, _function_closure(function) or (), strict=False)
 
 
