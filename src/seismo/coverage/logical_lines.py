@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import ast
 import re
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
@@ -239,11 +240,14 @@ class Layout:
         self, kind: str, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, parts: list[ast.AST]
     ) -> None:
         self._docstring(node.body)
-        decorated = node.lineno
-        if node.decorator_list:
-            decorated = node.decorator_list[0].lineno
-            for decorator in node.decorator_list:
-                self._decorator(decorator)
+        starts = [*map(self._decorator_line, node.decorator_list), node.lineno]
+        for decorator, (first, following) in zip(node.decorator_list, pairwise(starts), strict=True):
+            # Only closing brackets, commas, comments and blank lines are between a decorator's expression and the next.
+            line = following - 1
+            while line > (decorator.end_lineno or 0) and self._is_between(line):
+                line -= 1
+            self._close(first, line)
+        decorated = node.decorator_list[0].lineno if node.decorator_list else node.lineno
         around, body = self._around, node.body[0].lineno
         definition = Definition(kind, node.name, around, decorated, node.lineno, body, _last_line(node))
         self.definitions.append(definition)
@@ -263,32 +267,9 @@ class Layout:
             line, column = line - 1, len(self.lines[line - 2])
         return line
 
-    def _decorator(self, node: ast.expr) -> None:
-        first = self._decorator_line(node)
-        line, column = self._end(node)
-        if (
-            first < node.lineno
-            or "(" in self.lines[first - 1][: node.col_offset]
-            or self.lines[line - 1][column:].strip()
-        ):
-            line = self._brackets_end(first, node, line, column)
-        self._close(first, line)
-
-    def _brackets_end(self, first: int, node: ast.expr, line: int, column: int) -> int:
-        """Return the line at which the brackets that are open before a decorator's expression have closed."""
-        begin = self._characters(node.lineno, node.col_offset)
-        before = [*self.lines[first - 1 : node.lineno - 1], self.lines[node.lineno - 1][:begin]]
-        count = sum(text.partition("#")[0].count("(") for text in before)
-        rest = self.lines[line - 1][column:]
-        while True:
-            rest = rest.partition("#")[0].rstrip(" \t")
-            count -= rest.count(")")
-            if count <= 0 and not rest.endswith("\\"):
-                return line
-            line += 1
-            if line > len(self.lines):
-                return line - 1
-            rest = self.lines[line - 1]
+    def _is_between(self, line: int) -> bool:
+        """Return True for a line outside of logical lines: blank or only a comment, and joined by no backslash."""
+        return self.lines[line - 1].strip()[:1] in ("", "#") and not self.lines[line - 2].endswith("\\")
 
     def _docstring(self, body: list[ast.stmt]) -> None:
         if body and isinstance(body[0], ast.Expr):
