@@ -7,8 +7,7 @@ out the frames of seismo itself.
 
 from __future__ import annotations
 
-from collections import Counter
-from dataclasses import dataclass, field
+from collections import Counter, defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,17 +22,8 @@ if TYPE_CHECKING:
     from seismo.model import Recording
 
 
-@dataclass
-class _Sums:
-    """The sums over recordings: a measurement under construction, and the numbers of each quantity."""
-
-    found: Measurement = field(default_factory=lambda: Measurement(inclusive=Counter()))
-    numbers: dict[str, Counter[Function]] = field(default_factory=dict)
-    depth: int = 0
-
-    def of(self, quantity: str) -> Counter[Function]:
-        """Return the sums of a quantity, which counts as measured from now on."""
-        return self.numbers.setdefault(quantity, Counter())
+# The sums of each quantity over the recordings; a quantity counts as measured once it was looked up.
+_Numbers = defaultdict[str, Counter[Function]]
 
 
 def of_recordings(
@@ -49,19 +39,17 @@ def of_recordings(
     `below(file, qualname)` selects functions of which only the callees count. Calls elsewhere are left out, except on
     threads that began at `since` (ns since the Unix epoch) or later.
     """
-    sums = _Sums()
+    found, numbers = Measurement(inclusive=Counter()), _Numbers(Counter)
     for recording in calls:
-        _add_calls(recording, places, sums, below, since)
+        _add_calls(recording, places, found, numbers, below, since)
     for recording in lines:
-        _add_lines(recording, places, sums)
+        _add_lines(recording, places, found, numbers)
     for recording in objects:
-        _add_objects(recording, places, sums)
-    found = sums.found
-    for quantity, numbers in sums.numbers.items():
-        for function, number in numbers.items():
+        _add_objects(recording, places, found, numbers)
+    for quantity, of_functions in numbers.items():
+        for function, number in of_functions.items():
             if number or quantity == "calls":
                 found.functions.setdefault(function, {})[quantity] = Range(number, number)
-    found.depth = Range(sums.depth, sums.depth) if sums.depth else None
     read_sources(found, places)
     return found
 
@@ -84,7 +72,7 @@ def read_sources(measurement: Measurement, places: PortablePaths) -> None:
             measurement.codes[function] = code
 
 
-def functions_of(recording: Recording, places: PortablePaths, sums: _Sums | None = None) -> list[Function | None]:
+def functions_of(recording: Recording, places: PortablePaths, into: Measurement | None = None) -> list[Function | None]:
     """Return the function of each row, or None for those of the import system and synthetic ones."""
     found: list[Function | None] = []
     table = recording.functions
@@ -95,22 +83,23 @@ def functions_of(recording: Recording, places: PortablePaths, sums: _Sums | None
             continue
         function = Function(module, qualname, places.name(path) if kind == FunctionKind.PYTHON else "")
         found.append(function)
-        if sums is not None and kind == FunctionKind.PYTHON:
-            sums.found.sources[function] = path
-            sums.found.first[function] = min(line, sums.found.first.get(function, line))
+        if into is not None and kind == FunctionKind.PYTHON:
+            into.sources[function] = path
+            into.first[function] = min(line, into.first.get(function, line))
     return found
 
 
 def _add_calls(
     recording: Recording,
     places: PortablePaths,
-    sums: _Sums,
+    found: Measurement,
+    numbers: _Numbers,
     only_below: Callable[[str, str], bool] | None,
     since: int | None,
 ) -> None:
-    functions = functions_of(recording, places, sums)
+    functions = functions_of(recording, places, found)
     modules = [function is not None and function.qualname == "<module>" for function in functions]
-    calls, exceptions = sums.of("calls"), sums.of("exceptions")
+    calls, exceptions = numbers["calls"], numbers["exceptions"]
     tree = recording.tree
     rows = [tree[name].tolist() for name in ("parent", "function", "calls", "exceptions")]
     size = len(rows[0])
@@ -139,11 +128,12 @@ def _add_calls(
         calls[function] += called
         exceptions[function] += raised
         if called and caller is not None:
-            sums.found.callers.setdefault(function, Counter())[caller] += called
-    sums.depth = max([sums.depth, *depth])
+            found.callers.setdefault(function, Counter())[caller] += called
+    deepest = max([found.depth.high if found.depth is not None else 0, *depth])
+    found.depth = Range(deepest, deepest) if deepest else None
     for node in range(size - 1, -1, -1):
         if counted[node] and (function := nearest[node]) is not None:
-            sums.found.inclusive[function] += below[node]
+            found.inclusive[function] += below[node]
         below[rows[0][node]] += below[node]
 
 
@@ -154,20 +144,20 @@ def _late(recording: Recording, since: int) -> set[int]:
     return {node for node, (parent, thread) in enumerate(rows) if parent < 0 and thread in threads}
 
 
-def _add_lines(recording: Recording, places: PortablePaths, sums: _Sums) -> None:
-    functions = functions_of(recording, places, sums)
-    total = sums.of("lines")
+def _add_lines(recording: Recording, places: PortablePaths, found: Measurement, numbers: _Numbers) -> None:
+    functions = functions_of(recording, places, found)
+    total = numbers["lines"]
     table = recording.lines
     for number, line, hits in zip(*(table[name].tolist() for name in ("function", "line", "hits")), strict=True):
         function = functions[number]
         if function is not None:
             total[function] += hits
-            sums.found.lines.setdefault(function, Counter())[line] += hits
+            found.lines.setdefault(function, Counter())[line] += hits
 
 
-def _add_objects(recording: Recording, places: PortablePaths, sums: _Sums) -> None:
-    functions = functions_of(recording, places, sums)
-    births, size = sums.of("births"), sums.of("bytes")
+def _add_objects(recording: Recording, places: PortablePaths, found: Measurement, numbers: _Numbers) -> None:
+    functions = functions_of(recording, places, found)
+    births, size = numbers["births"], numbers["bytes"]
     sizes = recording.types["size"].tolist()
     types = recording.types
     # Objects without a known line (of the import system, or that the recorder could not attribute) are summed
@@ -184,7 +174,7 @@ def _add_objects(recording: Recording, places: PortablePaths, sums: _Sums) -> No
             made = born * sizes[kind] + item_bytes
             births[function] += born
             size[function] += made
-            sums.found.births.setdefault(function, Counter())[line] += born
+            found.births.setdefault(function, Counter())[line] += born
             rest -= born
             rest_size -= made
     births[ELSEWHERE] += max(0, rest)

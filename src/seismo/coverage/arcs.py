@@ -155,8 +155,8 @@ class Steps:
         if why or way.does:
             self._words.setdefault((line, end), []).append((why, way.does))
 
-    def _line(self, node: ast.stmt) -> int:
-        """Return the first line of a statement, or of its first decorator."""
+    def _line(self, node: ast.stmt | ast.expr | ast.pattern | ast.excepthandler) -> int:
+        """Return the first line of a part of a statement, or of a definition's first decorator."""
         decorators: list[ast.expr] | None = getattr(node, "decorator_list", None)
         line = decorators[0].lineno if decorators else node.lineno
         return self._first.get(line, line)
@@ -252,11 +252,10 @@ class Steps:
             self._jumps[ast.Raise] = _NOWHERE
         orelse = self._suite(node.orelse, done)
         for handler in reversed(node.handlers):
-            self._step(self._first.get(handler.lineno, handler.lineno), self._suite(handler.body, done), NOT_CAUGHT)
+            self._step(self._line(handler), self._suite(handler.body, done), NOT_CAUGHT)
         self._jumps[ast.Raise] = _NOWHERE
         if node.handlers:
-            first = node.handlers[0].lineno
-            self._jumps[ast.Raise] = _Way(self._first.get(first, first))
+            self._jumps[ast.Raise] = _Way(self._line(node.handlers[0]))
         self._step(line, self._suite(node.body, orelse))
         self._jumps[ast.Raise] = outer
         if node.finalbody:
@@ -269,7 +268,7 @@ class Steps:
     def _match(self, node: ast.Match, line: int, way: _Way) -> None:
         onward = way
         for case in reversed(node.cases):
-            case_line = self._first.get(case.pattern.lineno, case.pattern.lineno)
+            case_line = self._line(case.pattern)
             self._step(case_line, self._suite(case.body, way), NEVER_MATCHED)
             if case is not node.cases[-1] or not always_matches(case):
                 self._step(case_line, onward, ALWAYS_MATCHED)
@@ -279,8 +278,7 @@ class Steps:
     def _define(self, node: _Definition, _: int, way: _Way) -> None:
         """Add the steps from decorator to decorator to the definition's line, and queue its suite."""
         self._pending.append(node)
-        lines = [self._first.get(decorator.lineno, decorator.lineno) for decorator in node.decorator_list]
-        lines.append(node.lineno)
+        lines = [*map(self._line, node.decorator_list), node.lineno]
         for start, end in itertools.pairwise(lines):
             if start != end:
                 self._step(start, _Way(end))

@@ -153,7 +153,7 @@ class Layout:
         line = body[0].lineno
         decorators = getattr(body[0], "decorator_list", None)
         if decorators:
-            line = self._decorator_line(decorators[0])
+            line = self._line_of("@", decorators[0])
         while True:
             found = _KEYWORD.match(self.lines[line - 1])
             if found and found[1] == word:
@@ -210,15 +210,10 @@ class Layout:
 
     def _case(self, case: ast.match_case) -> None:
         pattern = case.pattern
-        line, column = pattern.lineno, self._characters(pattern.lineno, pattern.col_offset)
-        if not self.lines[line - 1][:column].lstrip(" \t\f").startswith("case"):
-            line -= 1  # its brackets began above
-            while not self.lines[line - 1].lstrip(" \t\f").startswith("case"):
-                line -= 1
         if always_matches(case):
             body = case.body[0].lineno, _last_line(case.body[-1])
             self.carriers.append(Case(pattern.lineno, pattern.end_lineno, *body))
-        self._after(line, case.guard or pattern, case.body)
+        self._after(self._line_of("case", pattern), case.guard or pattern, case.body)
 
     # ---- definitions ----
 
@@ -240,7 +235,7 @@ class Layout:
         self, kind: str, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, parts: list[ast.AST]
     ) -> None:
         self._docstring(node.body)
-        starts = [*map(self._decorator_line, node.decorator_list), node.lineno]
+        starts = [*(self._line_of("@", decorator) for decorator in node.decorator_list), node.lineno]
         for decorator, (first, following) in zip(node.decorator_list, pairwise(starts), strict=True):
             # Only closing brackets, commas, comments and blank lines are between a decorator's expression and the next.
             line = following - 1
@@ -260,10 +255,10 @@ class Layout:
         self._head(node.lineno, line, column, node.body)
         self._around = around
 
-    def _decorator_line(self, node: ast.expr) -> int:
-        """Return the line of a decorator's `@`."""
+    def _line_of(self, word: str, node: ast.expr | ast.pattern) -> int:
+        """Return the line of the word before an expression or pattern, which may begin in brackets further down."""
         line, column = node.lineno, self._characters(node.lineno, node.col_offset)
-        while not self.lines[line - 1][:column].lstrip(" \t\f").startswith("@"):
+        while not self.lines[line - 1][:column].lstrip(" \t\f").startswith(word):
             line, column = line - 1, len(self.lines[line - 2])
         return line
 

@@ -38,7 +38,7 @@ from seismo.coverage.settings import EXCLUDE, PARTIAL, PARTIAL_ALWAYS
 from seismo.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
 
 def parse(
@@ -79,8 +79,10 @@ class ParsedSource:
         self._layout = Layout(self._tree, source)
         # Maps each line of a longer logical line to its first line, which stands for it in all sets of lines.
         self.first_lines = self._layout.first
-        self._code = code
-        self._lines = frozenset(_lines_of(code)) if code is not None else frozenset()  # that have instructions
+        self._codes = [] if code is None else _codes_in(code)
+        # The lines that have instructions. Deferred annotations rarely run.
+        codes = (one for one in self._codes if one.co_name != "__annotate__")
+        self._lines = frozenset(line for one in codes for _, _, line in one.co_lines() if line)
         excluded = self._excluded(exclude)
         ignored = excluded | self._layout.docstrings
         first = self.first_lines
@@ -130,9 +132,7 @@ class ParsedSource:
 
     @functools.cached_property
     def _line_starts(self) -> list[int]:
-        starts = [0]
-        starts += [match.end() for match in re.finditer("\n", self.text)]
-        return starts
+        return [0, *(match.end() for match in re.finditer("\n", self.text))]
 
     # ---- branches ----
 
@@ -162,9 +162,7 @@ class ParsedSource:
 
     def is_decided(self, line: int) -> bool:
         """Return True if no instruction of a logical line is a conditional jump: the compiler has decided it."""
-        codes = [] if self._code is None else [self._code]
-        for code in codes:
-            codes += [constant for constant in code.co_consts if isinstance(constant, types.CodeType)]
+        for code in self._codes:
             if not any(self.first_line(at or 0) == line for _, _, at in code.co_lines()):
                 continue
             for instruction in dis.get_instructions(code):
@@ -219,13 +217,8 @@ def _compiled(patterns: tuple[str, ...]) -> re.Pattern[str]:
     return re.compile(joined, re.MULTILINE)
 
 
-def _lines_of(code: types.CodeType) -> Iterable[int]:
-    """Return the lines of a code object and all nested ones, without deferred annotations, which rarely run."""
-    lines: set[int | None] = set()
-    stack = [code]
-    while stack:
-        current = stack.pop()
-        stack += [constant for constant in current.co_consts if isinstance(constant, types.CodeType)]
-        if current.co_name != "__annotate__":
-            lines.update([line for _, _, line in current.co_lines()])
-    return [line for line in lines if line]
+def _codes_in(code: types.CodeType) -> list[types.CodeType]:
+    codes = [code]
+    for one in codes:  # which grows meanwhile
+        codes += [constant for constant in one.co_consts if isinstance(constant, types.CodeType)]
+    return codes
