@@ -4,7 +4,6 @@ import os
 
 import pytest
 
-from seismo.coverage import settings
 from seismo.coverage.settings import Settings, load
 from seismo.errors import UsageError
 
@@ -154,13 +153,11 @@ def test_defaults_as_coverage_has_them(folder):
     found = same_as_coverage(folder)
     assert found == Settings(folder=str(folder))
     assert found.exclude
-    assert not settings.is_there(str(folder))
 
 
 def test_each_file_as_coverage_reads_it_in_their_order(folder):
     for name, text in FILES.items():
         (folder / name).write_text(text)
-    assert settings.is_there(str(folder))
     for name in FILES:
         found = same_as_coverage(folder)
         assert (found.file, found.branch, found.source[:2]) == (str(folder / name), True, ("app", "lib"))
@@ -184,7 +181,6 @@ def test_a_named_file_is_the_only_one(folder, monkeypatch):
     with pytest.raises(UsageError, match="no such settings file"):
         load(str(folder), "missing.ini")
     monkeypatch.setenv("COVERAGE_RCFILE", "other.ini")
-    assert settings.is_there(str(folder))
     assert load(str(folder)).precision == 3
     assert load(str(folder), "") == Settings(folder=str(folder))
 

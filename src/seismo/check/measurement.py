@@ -29,11 +29,6 @@ class Range(NamedTuple):
     low: int
     high: int
 
-    @property
-    def is_exact(self) -> bool:
-        """True if all runs agree."""
-        return self.low == self.high
-
     def __str__(self) -> str:
         return str(self.low) if self.low == self.high else f"{self.low}..{self.high}"
 

@@ -8,6 +8,8 @@ pyproject.toml; [tool.seismo.cover] overrides [tool.coverage]), and options over
 
 from __future__ import annotations
 
+import os
+
 from seismo import recording_kinds
 from seismo.cli.options import Option, of_a_program, settings
 from seismo.cli.recording import RecordedRun, RecordingVerb, Screen
@@ -24,11 +26,11 @@ if TYPE_CHECKING:
 
 def wanted(given: dict[str, Any]) -> Settings:
     """Return the project's settings, overridden by the options. Raises UsageError."""
-    from seismo.coverage.settings import current, rcfile_of
+    from seismo.coverage.settings import load, rcfile_of
 
     over = {option.name: given[option.name] for option in of("cover") if option.name in given}
     over |= {name: tuple(one for part in value for one in part) for name, value in over.items() if type(value) is list}
-    return current(rcfile_of(given.get("rcfile"), bool(given.get("no_config")))).overridden(**over)
+    return load(os.getcwd(), rcfile_of(given.get("rcfile"), bool(given.get("no_config")))).overridden(**over)
 
 
 def _report(settings: Settings, path: str | bytes, screen: Screen) -> int:

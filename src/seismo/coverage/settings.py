@@ -7,8 +7,8 @@ file without any is skipped. A file that is named (--rcfile, COVERAGE_RCFILE) is
 OPTIONS has the supported options, each with its parser. Other options of coverage.py and unknown ones are listed in
 `notes`, once. In [tool.seismo.cover], an unknown name is an error. An invalid value is always an error.
 
-A recorded process loads this module only if there is a settings file in its folder. So it avoids dataclasses and
-typing, and imports configparser or tomllib only for a file that needs it.
+A recorded process loads this module if it measures coverage. So it avoids dataclasses and typing, and imports
+configparser or tomllib only for a file that needs it.
 """
 
 from __future__ import annotations
@@ -206,22 +206,6 @@ _OURS = {
 } | {"counts": "switch", "contexts": "contexts", "children": "switch"}
 
 
-def is_there(folder: str) -> bool:
-    """Return True if the folder may have settings. The check is cheap and may give false positives."""
-    if os.environ.get("COVERAGE_RCFILE"):
-        return True
-    for name, ours in FILES.items():
-        path = os.path.join(folder, name)
-        try:
-            with open(path, "rb") as file:
-                content = b"" if ours else file.read()
-        except OSError:
-            continue
-        if ours or b"coverage" in content or b"seismo" in content:
-            return True
-    return False
-
-
 def load(folder: str, rcfile: str | None = None) -> Settings:
     """Return the settings for the folder. rcfile: the only settings file to use, or "" for none.
 
@@ -243,14 +227,6 @@ def load(folder: str, rcfile: str | None = None) -> Settings:
         if also:
             found[name] = (*found.get(name, getattr(Settings, name)), *also)
     return Settings(folder=folder, file=used, notes=tuple(notes), **found)
-
-
-def current(rcfile: str | None = None) -> Settings:
-    """Return the settings that hold in the current folder: as `load`, which is spared where there is no file."""
-    folder = os.getcwd()
-    if rcfile == "" or not (rcfile or is_there(folder)):
-        return Settings(folder=folder)
-    return load(folder, rcfile)
 
 
 def rcfile_of(rcfile: str | None, no_config: bool) -> str | None:
@@ -284,16 +260,17 @@ def _from_coverage(folder: str, named: str | None, found: dict[str, Any], notes:
 def _sections(path: str, ours: bool) -> dict[str, dict[str, _Value]] | None:
     """Return the options of a file by coverage.py's sections, or None if it is missing or has no settings."""
     try:
-        with open(path, encoding="utf-8") as file:
-            text = file.read()
+        with open(path, "rb") as file:
+            content = file.read()
+        if not ours and b"coverage" not in content:
+            return None
+        text = content.decode().replace("\r\n", "\n").replace("\r", "\n")
     except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
         return None
     except UnicodeDecodeError as error:
         raise UsageError("the settings file is not UTF-8", path, str(error)) from None
     except OSError as error:
         raise UsageError(f"the settings file cannot be read: {error.strerror or error}", path) from None
-    if not ours and "coverage" not in text:
-        return None
     if path.endswith(".toml"):
         data = _toml(text, path)
         tool = data.get("tool")

@@ -256,18 +256,7 @@ def so_far() -> bytes:
     return content if content.startswith(b"\x8fseismo\n") else _core.snapshot(recording_kinds.COVERAGE)
 
 
-def after_fork(fd: int, settings: dict[str, object]) -> None:
-    """Forget the parent's events in a forked child, and go on into fd (-1 for memory; -2 to stop silently)."""
-    global _fd
-    _core.after_fork(fd, meta(settings) if fd != -2 else "{}", recording_kinds.COVERAGE)
-    _fd = fd
-    if fd == -2:
-        users.clear()
-    elif _context or _parts:
-        _switch()
-
-
-users: RecorderUsers = RecorderUsers(lambda fd: after_fork(fd, users.settings))
+users: RecorderUsers = RecorderUsers(lambda fd: CoverageRecorder().after_fork(fd, users.settings))
 
 
 def meta(settings: dict[str, object]) -> str:
@@ -328,5 +317,11 @@ class CoverageRecorder(engine.Recorder):
         return super().end(exit_, user)
 
     def after_fork(self, fd: int, settings: dict[str, object]) -> None:
-        """Continue a forked child's recording into fd, or stop it (-2)."""
-        after_fork(fd, settings)
+        """Forget the parent's events in a forked child, and go on into fd (-1 for memory; -2 to stop silently)."""
+        global _fd
+        _core.after_fork(fd, meta(settings) if fd != -2 else "{}", self.name)
+        _fd = fd
+        if fd == -2:
+            users.clear()
+        elif _context or _parts:
+            _switch()

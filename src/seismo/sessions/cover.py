@@ -163,6 +163,6 @@ def cover(
 
 
 def _settings(rcfile: str | None) -> Settings:
-    from seismo.coverage.settings import current
+    from seismo.coverage.settings import load
 
-    return current(rcfile)
+    return load(os.getcwd(), rcfile)

@@ -60,11 +60,6 @@ class EventSelection:
         self.machinery = "importlib" in expression or "runpy" in expression
 
     @property
-    def only_calls(self) -> bool:
-        """Return True if only calls can match."""
-        return self.kinds == {"call"}
-
-    @property
     def mask(self) -> int:
         """Return the kinds as a bit mask for the native core."""
         return sum(1 << KINDS.index(kind) for kind in self.kinds)

@@ -258,11 +258,6 @@ def _member(value: object, kind: type) -> str:
 # ---- exact built-in types ----
 
 
-def _integer(value: int) -> str:
-    bits = int.bit_length(value)
-    return int.__repr__(value) if bits <= 256 else f"<int of {bits:,} bits>"
-
-
 def _text(value: str, limit: int) -> str:
     length = str.__len__(value)
     if length <= limit:
@@ -316,7 +311,7 @@ def _code_of(function: object) -> str:
 _SHOW: dict[type, Callable[[_Showing, Any, int], str]] = {
     type(None): lambda _s, _v, _d: "None",
     bool: lambda _s, v, _d: "True" if v is True else "False",
-    int: lambda _s, v, _d: _integer(v),
+    int: lambda _s, v, _d: int.__repr__(v) if (bits := int.bit_length(v)) <= 256 else f"<int of {bits:,} bits>",
     float: lambda _s, v, _d: float.__repr__(v),
     complex: lambda _s, v, _d: complex.__repr__(v),
     str: lambda s, v, _d: _text(str.__str__(v), _strings(s)),

@@ -183,7 +183,7 @@ def _node(number: int, row: Row) -> dict[str, int]:
 
 
 def _losses(watch: ActiveWatch, rows: list[Row]) -> list[dict[str, Any]]:
-    unended = sum(row.matches - row.timed for row in rows) if watch.selection.only_calls else 0
+    unended = sum(row.matches - row.timed for row in rows) if watch.selection.kinds == {"call"} else 0
     limit, count = watch.selection.limit, watch.count
     failed = engine.printable(f"the watch ended early because its action failed: {watch.failed}")
     losses = (

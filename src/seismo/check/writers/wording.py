@@ -26,7 +26,7 @@ UNSEEN = "Counts do not show work inside C functions, or larger data without mor
 
 def number(found: Range) -> str:
     """Return a count with thousands separators, or a range if the runs differ."""
-    return f"{found.low:,}" if found.is_exact else f"{found.low:,} to {found.high:,}"
+    return f"{found.low:,}" if found.low == found.high else f"{found.low:,} to {found.high:,}"
 
 
 def both(old: Range, new: Range) -> str:

@@ -184,7 +184,9 @@ def checked(item: pytest.Item, mark: pytest.Mark) -> Generator[None, object, obj
     if invalid:  # outside of the except block, or pytest would show both errors
         _fail(invalid)
     counted = Counted(item)
-    limits = _of_this_run(item, limits)
+    counting = getattr(item.config.pluginmanager.get_plugin("seismo-check"), "counting", None)
+    if counting is not None:  # births have a run of their own under --seismo-check
+        limits = [limit for limit in limits if limit.quantity in counting.QUANTITIES]
     born = any(limit.quantity == "births" for limit in limits)
     others = any(limit.quantity != "births" for limit in limits)
     counts = counted.count_calls if others else lambda run: run()
@@ -207,13 +209,6 @@ def checked(item: pytest.Item, mark: pytest.Mark) -> Generator[None, object, obj
     if exceeded:
         _fail(exceeded)
     return result
-
-
-def _of_this_run(item: pytest.Item, limits: list[Limit]) -> list[Limit]:
-    """Return the limits for this run. Under --seismo-check, births have a run of their own."""
-    run = item.config.pluginmanager.get_plugin("seismo-check")
-    counting = getattr(run, "counting", None)
-    return limits if counting is None else [limit for limit in limits if limit.quantity in counting.QUANTITIES]
 
 
 def _fail(lines: list[str]) -> None:

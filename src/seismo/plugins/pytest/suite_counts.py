@@ -50,21 +50,18 @@ OTHERS = ("xdist", "execnet", "hypothesis")
 STARTERS = {"_posixsubprocess": {"fork_exec"}, "posix": {"fork", "forkpty", "posix_spawn", "posix_spawnp", "system"}}
 
 
-def _folders(modules: Collection[str]) -> list[str]:
-    from importlib.util import find_spec
-
-    specs = [find_spec(name) for name in modules]  # find_spec() imports nothing for top-level names
-    return [os.path.dirname(spec.origin) + "/" for spec in specs if spec is not None and spec.origin]
-
-
 class _Counter:
     """The base of the counters of calls and of births. `notes` has what the recordings do not have."""
 
     block_of_kind: type[Block | BirthsBlock]
 
     def __init__(self, folder: str, hide: Collection[str]) -> None:
+        from importlib.util import find_spec
+
         self._folder, self._pid = folder, os.getpid()
-        self._hidden = (*machinery(), *_folders(OTHERS), *hide)
+        specs = map(find_spec, OTHERS)  # find_spec() imports nothing for top-level names
+        others = (os.path.dirname(spec.origin) + "/" for spec in specs if spec is not None and spec.origin)
+        self._hidden = (*machinery(), *others, *hide)
         self._tests: Counter[str] = Counter()
         self._blocks: dict[str, dict[str, int]] = {}
         self.notes: dict[str, object] = {"blocks": self._blocks}

@@ -190,7 +190,7 @@ class Search:
 
     def _through(self, number: int, holder: object, exact: str, general: str) -> list[Edge]:
         """Return the edges to a holder, or to the holder behind it if it is only intermediate."""
-        key, name = _bare(exact), self._globals.get(id(holder))
+        key, name = exact[2:-2] if exact[:2] in ("['", '["') else exact, self._globals.get(id(holder))
         if name is not None:
             return [Edge(name, key, key, 0)]
         behind = self._referrers.get(id(holder), [])
@@ -308,7 +308,3 @@ class _Group:
         self.members: dict[int, set[int]] = {}
         self.survivors: set[int] = set()
         self.root = False
-
-
-def _bare(key: str) -> str:
-    return key[2:-2] if key[:2] in ("['", '["') else key
