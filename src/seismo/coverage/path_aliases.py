@@ -37,9 +37,6 @@ class Aliases:
         self._aliases: list[tuple[re.Pattern[str], str]] = []
         self.map = functools.cache(self._mapped)
 
-    def __bool__(self) -> bool:
-        return bool(self._aliases)
-
     def add(self, pattern: str, result: str) -> None:
         """Map paths that begin with the pattern to the result. Raise UsageError for an invalid pattern."""
         slash = _slash(pattern)

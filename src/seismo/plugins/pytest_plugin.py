@@ -73,7 +73,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         if entry.pytest:
             group = parser.getgroup(f"seismo-{entry.verb}", f"{entry.verb} of the tests with seismo")
             group.addoption(f"--seismo-{entry.verb}", metavar="FILE", nargs="?", const="", help=entry.asks)
-    _add_profile(parser.getgroup("seismo-profile").addoption)
+    add = parser.getgroup("seismo-profile").addoption
+    limit = "show at most N tests and functions (default: 10)"
+    add("--seismo-profile-limit", metavar="N", type=_rows, default=10, help=limit)
+    add("--seismo-profile-children", action="store_true", help="also record the processes that tests start or fork")
     _add_check(parser.getgroup("seismo-check", "counts of the tests against what they were, with seismo").addoption)
     parser.addini(
         "seismo_objects_unavailable",
@@ -93,17 +96,6 @@ def _add_settings(add: Callable[..., None], guest: str, begin: str) -> None:
             add(name, action="store_true", default=None, help=option.help)
         else:
             add(name, metavar=option.metavar, type=_percent if option.read == "percent" else str, help=option.help)
-
-
-def _add_profile(add: Callable[..., None]) -> None:
-    add(
-        "--seismo-profile-limit",
-        metavar="N",
-        type=_rows,
-        default=10,
-        help="show at most N tests and functions (default: 10)",
-    )
-    add("--seismo-profile-children", action="store_true", help="also record the processes that tests start or fork")
 
 
 def _add_check(add: Callable[..., None]) -> None:

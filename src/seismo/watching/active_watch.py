@@ -59,11 +59,6 @@ class EventSelection:
         self.this_thread = one_of("threads", threads, THREADS) == "current"
         self.machinery = "importlib" in expression or "runpy" in expression
 
-    @property
-    def mask(self) -> int:
-        """Return the kinds as a bit mask for the native core."""
-        return sum(1 << KINDS.index(kind) for kind in self.kinds)
-
     def evaluate(self, term: int, frame: FrameType) -> bool | None:
         """Evaluate a term of the expression that the native core cannot decide, for the event in this frame."""
         variables = _core.frame_locals(frame)
@@ -126,7 +121,7 @@ class ActiveWatch:
         changes = "vars" in self._describe.details  # variables are compared at each line of a call
         native = _core.Watch(
             native_filter(self.expression.program),
-            selection.mask,
+            sum(1 << KINDS.index(kind) for kind in selection.kinds),
             None if self._only_counts else self._report,
             selection.evaluate if self.expression.needs_python else None,
             ends=changes or "returns" in self._describe.details,
