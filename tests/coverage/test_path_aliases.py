@@ -68,7 +68,7 @@ def test_what_is_no_alias(folder):
     for words in ("src", "=x", "src="):
         with pytest.raises(UsageError, match="CANONICAL=ALIAS"):
             aliases_of({}, [words])
-    assert not aliases_of({"empty": (), "one": ("src",)})
+    assert aliases_of({"empty": (), "one": ("src",)}).map("src/app.py") == "src/app.py"
 
 
 def test_options_come_before_settings(folder):
