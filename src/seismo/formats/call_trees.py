@@ -1,13 +1,13 @@
 """The call trees of a recording for writers: depth-first traversal without recursion.
 
 The model stores a tree as columns in which a parent precedes its children. Writers need to enter and leave nodes and to
-know the path, so the children of each node are collected once. Nothing here is recursive, because a tree may be as deep
-as it has nodes.
+know the path. So the links to the first child and the next sibling are computed once (two passes, 16 bytes per node),
+and walk() follows them. Nothing here is recursive, because a tree may be as deep as it has nodes.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
+from array import array
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from seismo.model import Recording
 
+NONE = -1
 DEEPER = Frame(SYNTHETIC, "", "<deeper>", "", 0)
 _APART = 10_000_000  # larger than any pid of Linux
 
@@ -33,29 +34,38 @@ class CallTrees:
         self.recording = recording
         self.count = len(tree)
         self.threads = len(recording.threads)
-        self.parent: Sequence[int] = tree["parent"]  # a row or -1; ids are rows, because they are dense
+        self.parent: Sequence[int] = tree["parent"]  # a row or NONE; ids are rows, because they are dense
         self.thread: Sequence[int] = tree["thread"]
         self.function: Sequence[int] = tree["function"]
-        self._below: defaultdict[int, list[int]] = defaultdict(list)  # the children of each row; the roots of ~thread
+        self._first_root = array("q", [NONE]) * self.threads
+        self._first_child = array("q", [NONE]) * self.count
+        self._next = array("q", [NONE]) * self.count
         self._entered = 0  # by all walks, for progress
-        for row, (above, thread) in enumerate(zip(self.parent, self.thread, strict=True)):
-            self._below[above if above >= 0 else ~thread].append(row)
+        for row in range(self.count - 1, -1, -1):  # backwards, so that siblings keep the order of the rows
+            above = self.parent[row]
+            firsts, place = (self._first_child, above) if above >= 0 else (self._first_root, self.thread[row])
+            self._next[row] = firsts[place]
+            firsts[place] = row
 
     def walk(self, thread: int) -> Iterator[int]:
         """Yield the nodes of a thread (its row) depth first: `row` on entry and `~row` on exit."""
-        below = self._below
-        waiting = below[~thread][::-1]
-        while waiting:
-            step = waiting.pop()
-            yield step
-            if step < 0:
-                continue
-            waiting.append(~step)
-            if step in below:
-                waiting += reversed(below[step])
+        first, after, parent = self._first_child, self._next, self.parent
+        row = self._first_root[thread]
+        while row >= 0:
             self._entered += 1
             if not self._entered % progress.STEP:
                 progress.report("writing call paths", self._entered, self.count)
+            yield row
+            below = first[row]
+            if below >= 0:
+                row = below
+                continue
+            while row >= 0:
+                yield ~row
+                if after[row] >= 0:
+                    row = after[row]
+                    break
+                row = parent[row]
 
     def steps(self, thread: int) -> Iterator[tuple[int, int]]:
         """Yield (time, row) at a node's start and (time, ~row) at its end, after its own time (ns)."""
@@ -72,7 +82,7 @@ class CallTrees:
 
     def busy_threads(self) -> list[int]:
         """Return the rows of the threads that have nodes."""
-        return [thread for thread in range(self.threads) if self._below[~thread]]
+        return [thread for thread in range(self.threads) if self._first_root[thread] >= 0]
 
 
 def bounded_paths(
