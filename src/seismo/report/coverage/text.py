@@ -13,15 +13,7 @@ from seismo.coverage.coverage_report import CoverageReport, FileCoverage, common
 from seismo.coverage.percentages import Percentages, percent_text
 from seismo.errors import UsageError
 from seismo.escape import printable
-from seismo.report.coverage.story import (
-    SHORT,
-    chosen,
-    files_section,
-    most_to_do,
-    nothing_text,
-    story_facts,
-    total_text,
-)
+from seismo.report.coverage.story import SHORT, chosen, files_section, most_to_do, nothing_text, story_facts, total_text
 from seismo.report.facts import losses, time_taken, write_notes, write_opening
 from seismo.report.paper import ColourPaper, Paper, Span
 from seismo.report.tables import Grid

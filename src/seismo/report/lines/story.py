@@ -12,18 +12,7 @@ from seismo.report.libraries import library_words
 from seismo.report.lines.columns import MEANINGS, NARROW, OF_FUNCTIONS, OF_LINES, LineCells, hottest, of_times
 from seismo.report.lines.timed_source import TimedFunction, TimedProgram, timed_program
 from seismo.report.shown_functions import chosen_modules
-from seismo.report.story import (
-    Name,
-    Row,
-    Section,
-    Story,
-    facts_section,
-    falling,
-    marks,
-    marks_section,
-    rounded,
-    share,
-)
+from seismo.report.story import Name, Row, Section, Story, facts_section, falling, marks, marks_section, rounded, share
 from seismo.report.story.steps import Steps, option
 from seismo.report.tables import made
 from seismo.report.waiting import ELAPSED, WORDS

@@ -32,17 +32,7 @@ from seismo.report.objects.facts import by_type_only, peak
 from seismo.report.objects.group_descriptions import HARMLESS, ObjectWords, each, style, verdict_words
 from seismo.report.objects.holders import Held, Holders
 from seismo.report.options import Options
-from seismo.report.story import (
-    Name,
-    Row,
-    Section,
-    Story,
-    facts_section,
-    falling,
-    marks,
-    marks_section,
-    rounded,
-)
+from seismo.report.story import Name, Row, Section, Story, facts_section, falling, marks, marks_section, rounded
 from seismo.report.story.steps import Steps, option
 from seismo.report.tables import made
 
