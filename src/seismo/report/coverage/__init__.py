@@ -56,7 +56,7 @@ class Coverage(Kind):
         from seismo.report.coverage.text import write_problems, write_table
 
         if self.settings is None:
-            return write(paper, recording, options)
+            return write(paper, recording, self._by(options, recording), options)
         report, settings = self.analysis(recording)
         write_table(paper, report, settings.replace(sort=options.sort or settings.sort), options.limit)
         write_problems(paper, report)
@@ -69,15 +69,14 @@ class Coverage(Kind):
         write_end(stream, recording, report, settings, path, coloured)
 
     def page(self, recording: Recording, path: str | os.PathLike[str], options: Options | None = None) -> int:
-        from seismo.report.coverage.options import write_pages
+        from seismo.report.coverage.options import say_page
         from seismo.report.coverage.page import write_by_settings
         from seismo.report.facts import header
         from seismo.report.words import Signs
 
-        if options is not None:
-            return write_pages(recording, path, options)
-        write_by_settings(*self.analysis(recording), path, header(recording, Signs()))
-        return 0
+        report, settings = self._by(options, recording).analysis(recording)
+        index = write_by_settings(report, settings, path, header(recording, Signs()))
+        return 0 if options is None else say_page(index, report, settings, options)
 
     def story(
         self, recording: Recording, file: str = "FILE", most: int = MOST, options: Options | None = None

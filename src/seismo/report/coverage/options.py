@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from seismo.coverage.coverage_report import CoverageReport
     from seismo.coverage.settings import Settings
     from seismo.model import Recording
+    from seismo.report.coverage import Coverage
     from seismo.report.paper import Paper
 
 
@@ -64,6 +65,9 @@ def settings_of(options: Options, recording: Recording) -> Settings:
     from seismo.coverage.recorded_settings import for_recording
     from seismo.coverage.settings import rcfile_of
 
+    if sum(map(bool, (options.line, options.changed_since, options.html, options.conditions))) > 1:
+        different = "--line, --changed-since, --conditions and --html are different reports"
+        raise UsageError(different, hint="use only one of these options")
     found = for_recording(recording, os.getcwd(), rcfile_of(options.rcfile, options.no_config))
     given = ("show_missing", "skip_covered", "skip_empty", "sort", "fail_under", "precision")
     values: dict[str, object] = {name: getattr(options, name) for name in given}
@@ -94,24 +98,21 @@ def _in_contexts(settings: Settings, recording: Recording, globs: Sequence[str])
     return settings.replace(report_contexts=tuple(rf"\A{translate(glob)}" for glob in globs))
 
 
-def write(paper: Paper, recording: Recording, options: Options) -> int:
-    """Write the report. Return 1 if a check fails, else 0."""
-    from seismo.coverage.analysis import analyze
+def write(paper: Paper, recording: Recording, kind: Coverage, options: Options) -> int:
+    """Write the report. kind: with the settings of the options. Return 1 if a check fails, else 0."""
     from seismo.coverage.git_changes import changes
     from seismo.coverage.percentages import fails_under
     from seismo.report.coverage.text import write_changes, write_conditions, write_line, write_problems, write_report
 
-    settings = _checked(recording, options)
+    report, settings = kind.analysis(recording)
     if options.changed_since:
         changed = changes(options.changed_since, os.getcwd())
-        report = analyze(recording, settings)
         total, missed = write_changes(paper, report, changed, options.changed_since)
         write_problems(paper, report)
         if options.fail_under is None:
             return int(missed > 0)
         percent = 100.0 * (total - missed) / total if total else 100.0
         return int(fails_under(percent, options.fail_under, settings.precision))
-    report = analyze(recording, settings)
     if options.line:
         write_line(paper, report, options.line, None if options.all else 40)
         return 0
@@ -122,27 +123,13 @@ def write(paper: Paper, recording: Recording, options: Options) -> int:
     return _verdict(paper, report, settings)
 
 
-def write_pages(recording: Recording, folder: str | os.PathLike[str], options: Options) -> int:
-    """Write the pages into the folder, and the path of the first to stdout. Return 1 if a check fails, else 0."""
-    from seismo.coverage.analysis import analyze
-    from seismo.report.coverage.page import write_by_settings
-    from seismo.report.facts import header
+def say_page(index: str, report: CoverageReport, settings: Settings, options: Options) -> int:
+    """Write the settings to stderr and the path of the page to stdout. Return 1 if a check fails, else 0."""
     from seismo.report.paper import paper_for
-    from seismo.report.words import Signs
 
-    settings = _checked(recording, options)
-    report = analyze(recording, settings)
     say_settings(settings)
-    facts = header(recording, Signs())
-    print(printable(write_by_settings(report, settings, folder, facts)))
+    print(printable(index))
     return _verdict(paper_for(sys.stdout, options.color), report, settings)
-
-
-def _checked(recording: Recording, options: Options) -> Settings:
-    if sum(map(bool, (options.line, options.changed_since, options.html, options.conditions))) > 1:
-        different = "--line, --changed-since, --conditions and --html are different reports"
-        raise UsageError(different, hint="use only one of these options")
-    return settings_of(options, recording)
 
 
 def _verdict(paper: Paper, report: CoverageReport, settings: Settings) -> int:
