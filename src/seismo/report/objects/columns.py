@@ -12,7 +12,7 @@ from seismo.report.objects.group_descriptions import ObjectWords, each, median
 from seismo.report.tables import Column
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from seismo.model.objects.groups import ObjectGroup
     from seismo.report.tables import Columns
@@ -140,4 +140,34 @@ IN_CALLS: Columns = {
         lambda _, group: group.span_born - group.span_died,
     ),
     "alive": Column("alive", lambda words, group: words.count(group.span_live, group)),
+}
+
+
+class Table(NamedTuple):
+    """The content of a table. names: its columns. rows: the number shown beside other tables. weight: of the first row.
+
+    leads: types of the program come before plain ones (led), and rows with too little are left out.
+    """
+
+    title: str
+    names: Iterable[str]
+    rows: int
+    weight: float
+    columns: Columns = COLUMNS
+    leads: bool = False
+
+
+# The tables of the report, the page and the summary.
+TABLES = {
+    "leaks": Table("Alive after the calls they were born in", LEAKS, 8, 0.96, LEAKS),
+    "born": Table("Born in the calls", IN_CALLS, 8, 0.55, IN_CALLS),
+    "alive": Table("Alive at the end", ALIVE, 6, 0.9, leads=True),
+    "churn": Table("Made and dropped at once", CHURN, 6, 0.7, leads=True),
+    "types": Table("Types", BY_TYPE, 15, 0.8),
+    "lines": Table("Lines", BY_LINE, 10, 0.75),
+    "cycles": Table("Cycles", CYCLES, 6, 0.6),
+    "type": Table("Types", BY_TYPE, 20, 0.8),  # from here on by themselves
+    "line": Table("Lines", BY_LINE, 20, 0.8),
+    "path": Table("Call paths", BY_LINE, 20, 0.8),
+    "all": Table("Types, lines and call paths", BY_LINE, 20, 0.8),
 }

@@ -14,19 +14,7 @@ from seismo.model.objects import leaks as judged
 from seismo.model.objects.leaks import Leak
 from seismo.report import facts, words
 from seismo.report.objects import facts as object_facts
-from seismo.report.objects.columns import (
-    ALIVE,
-    BY_LINE,
-    BY_TYPE,
-    CHURN,
-    COLUMNS,
-    CYCLES,
-    IN_CALLS,
-    LEAKS,
-    ORDERS,
-    led,
-    ranked,
-)
+from seismo.report.objects.columns import BY_LINE, COLUMNS, IN_CALLS, LEAKS, ORDERS, TABLES, led, ranked
 from seismo.report.objects.group_descriptions import ObjectWords, style, verdict_words
 from seismo.report.objects.holders import Holder, Holders, chain
 from seismo.report.objects.options import check_page
@@ -36,7 +24,7 @@ from seismo.report.page.payload import counts, doubles, shown, shown_facts
 from seismo.report.tables import Column
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from seismo.model import Recording
     from seismo.model.objects.groups import ObjectGroup
@@ -200,23 +188,23 @@ class _Tables:
         if len(recording.object_spans):
             self._leaks()
         elif alive:
-            self._groups("alive", "Alive at the end", "what lives on, and who holds it", alive, ALIVE)
-        self._groups("types", "Types", "", types, BY_TYPE)
+            self._groups("alive", "Alive at the end", "what lives on, and who holds it", alive, TABLES["alive"].names)
+        self._groups("types", "Types", "", types, TABLES["type"].names)
         others = descriptions.of_libraries(descriptions.lines, ORDERS["born"].key)
         remark = f"those of the program first; {others}" if others else "where objects were made"
         if descriptions.lines:
             self._groups("lines", "Lines", remark, grouped.by_line(recording), BY_LINE)
-            both = ("born", *CHURN, *(name for name in ALIVE if name not in ("born", *CHURN)))
+            both = dict.fromkeys(("born", *TABLES["churn"].names, *TABLES["alive"].names))
             self._groups("kinds", "Lines by type", "each line's types apart", descriptions.lines, both)
         if any(node >= 0 for node in recording.objects["node"]):
             self._groups("paths", "Call paths", "the innermost functions", grouped.by_path(recording), BY_LINE)
         cycles = ranked(descriptions.lines, "gc")
         if cycles:
             remark = "objects in reference cycles, which only the cycle collector could free"
-            self._groups("cycles", "Cycles", remark, cycles, CYCLES)
+            self._groups("cycles", "Cycles", remark, cycles, TABLES["cycles"].names)
 
     def _groups(
-        self, name: str, title: str, remark: str, groups: Sequence[ObjectGroup], columns: Sequence[str]
+        self, name: str, title: str, remark: str, groups: Sequence[ObjectGroup], columns: Iterable[str]
     ) -> None:
         """Add a table of groups with those columns of the report that are not empty."""
         there = {

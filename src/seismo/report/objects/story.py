@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from seismo.escape import printable
 from seismo.expression.lexer import quoted
@@ -13,21 +13,7 @@ from seismo.model.objects import groups as grouped
 from seismo.model.objects import leaks as judged
 from seismo.report import words as text
 from seismo.report.facts import filter_words, header, wall_ns
-from seismo.report.objects.columns import (
-    ALIVE,
-    BY_LINE,
-    BY_TYPE,
-    CHURN,
-    COLUMNS,
-    CYCLES,
-    IN_CALLS,
-    LEAKS,
-    MEANINGS,
-    NARROW,
-    ORDERS,
-    led,
-    ranked,
-)
+from seismo.report.objects.columns import MEANINGS, NARROW, ORDERS, TABLES, led, ranked
 from seismo.report.objects.facts import by_type_only, peak
 from seismo.report.objects.group_descriptions import HARMLESS, ObjectWords, each, style, verdict_words
 from seismo.report.objects.holders import Held, Holders
@@ -37,46 +23,16 @@ from seismo.report.story.steps import Steps, option
 from seismo.report.tables import made
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from seismo.model import Recording
     from seismo.model.objects.groups import ObjectGroup
     from seismo.model.objects.leaks import Leak
-    from seismo.report.tables import Columns
     from seismo.report.words import Signs
 
 _SIGNS = text.Signs()
 FEW = 0.01  # of the largest number: smaller rows are noise
 _HOLDERS, _DEEPEST = 3, 12  # holders of one thing, and levels of them
-
-
-class _Table(NamedTuple):
-    """The content of a table. names: its columns. rows: the number shown beside other tables. weight: of the first row.
-
-    leads: types of the program come before plain ones (columns.led), and rows with too little are left out.
-    """
-
-    title: str
-    names: Iterable[str]
-    rows: int
-    weight: float
-    columns: Columns = COLUMNS
-    leads: bool = False
-
-
-_TABLES = {
-    "leaks": _Table("Alive after the calls they were born in", LEAKS, 8, 0.96, LEAKS),
-    "born": _Table("Born in the calls", IN_CALLS, 8, 0.55, IN_CALLS),
-    "alive": _Table("Alive at the end", ALIVE, 6, 0.9, leads=True),
-    "churn": _Table("Made and dropped at once", CHURN, 6, 0.7, leads=True),
-    "types": _Table("Types", BY_TYPE, 15, 0.8),
-    "lines": _Table("Lines", BY_LINE, 10, 0.75),
-    "cycles": _Table("Cycles", CYCLES, 6, 0.6),
-    "type": _Table("Types", BY_TYPE, 20, 0.8),  # from here on by themselves
-    "line": _Table("Lines", BY_LINE, 20, 0.8),
-    "path": _Table("Call paths", BY_LINE, 20, 0.8),
-    "all": _Table("Types, lines and call paths", BY_LINE, 20, 0.8),
-}
 
 
 @dataclass(slots=True)
@@ -224,7 +180,7 @@ class Tables:
             more["besides"] = words.of_libraries(groups, key, counted)
             groups = [group for group in groups if not words.library(group)]
         groups = ranked(groups, order)
-        if _TABLES[name].leads:
+        if TABLES[name].leads:
             return self._section(name, led(groups, key), key, **more)
         return self._section(name, groups, key, by="" if name == "cycles" else f" by {ORDERS[order].words}", **more)
 
@@ -232,7 +188,7 @@ class Tables:
         self, name: str, found: Sequence[Any], key: Callable[[Any], float], by: str = "", **more: Any
     ) -> Section:
         """Return the shown rows of a table. found: groups or leaks. key: the number that ranks them."""
-        table, held_by, of_types = _TABLES[name], name in ("alive", "leaks"), name in ("type", "types")
+        table, held_by, of_types = TABLES[name], name in ("alive", "leaks"), name in ("type", "types")
         options = self._options
         shown = found[: options.limit or (None if options.all else table.rows)]
         largest = max(map(key, shown), default=0)
