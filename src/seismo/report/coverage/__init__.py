@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from seismo import recording_kinds
-from seismo.report.kind import MOST, Kind
+from seismo.report.kind import Kind
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from seismo.model import Recording
     from seismo.report.options import Options
     from seismo.report.paper import Paper
-    from seismo.report.story import Story
 
 
 class Coverage(Kind):
@@ -29,11 +28,6 @@ class Coverage(Kind):
         """Set the settings of a session or a run; None means those of recordings, or the project's."""
         self.settings = settings
         self._known: tuple[Recording, CoverageReport, Settings] | None = None
-
-    def _by(self, options: Options | None, recording: Recording) -> Coverage:
-        from seismo.report.coverage.options import settings_of
-
-        return self if options is None else Coverage(settings_of(options, recording))
 
     def analysis(self, recording: Recording) -> tuple[CoverageReport, Settings]:
         """Return the analysis of the recording against the source, and the settings it used."""
@@ -56,7 +50,7 @@ class Coverage(Kind):
         from seismo.report.coverage.text import write_problems, write_table
 
         if self.settings is None:
-            return write(paper, recording, self._by(options, recording), options)
+            return write(paper, recording, options)
         report, settings = self.analysis(recording)
         write_table(paper, report, settings.replace(sort=options.sort or settings.sort), options.limit)
         write_problems(paper, report)
@@ -69,26 +63,14 @@ class Coverage(Kind):
         write_end(stream, recording, report, settings, path, coloured)
 
     def page(self, recording: Recording, path: str | os.PathLike[str], options: Options | None = None) -> int:
-        from seismo.report.coverage.options import say_page
+        from seismo.report.coverage.options import analyzed, say_page
         from seismo.report.coverage.page import write_by_settings
         from seismo.report.facts import header
         from seismo.report.words import Signs
 
-        report, settings = self._by(options, recording).analysis(recording)
+        report, settings = self.analysis(recording) if options is None else analyzed(recording, options)
         index = write_by_settings(report, settings, path, header(recording, Signs()))
         return 0 if options is None else say_page(index, report, settings, options)
-
-    def story(
-        self, recording: Recording, file: str = "FILE", most: int = MOST, options: Options | None = None
-    ) -> Story:
-        from seismo.report.coverage.story import story
-
-        return story(self._by(options, recording), recording, file, most)
-
-    def gutter(self, recording: Recording, file: str = "FILE", options: Options | None = None) -> Story:
-        from seismo.report.coverage.gutter import gutter
-
-        return gutter(self._by(options, recording), recording, file)
 
 
 KIND = Coverage()

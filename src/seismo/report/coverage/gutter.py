@@ -5,23 +5,24 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from seismo.report import words as text
+from seismo.report.coverage.options import analyzed
 from seismo.report.coverage.story import nothing_text, total_text
 from seismo.report.gutter import as_story, joined, note, noted_file
 
 if TYPE_CHECKING:
     from seismo.coverage.coverage_report import FileCoverage
     from seismo.model import Recording
-    from seismo.report.coverage import Coverage
     from seismo.report.gutter import Note
+    from seismo.report.options import Options
     from seismo.report.story import Story
 
 _CHANGED = "the file has changed since: the text of a line may not be what ran"
 CONTEXTS = 5  # most contexts in a note
 
 
-def gutter(kind: Coverage, recording: Recording, file: str) -> Story:
+def gutter(recording: Recording, file: str, options: Options) -> Story:
     """Return a note for each line with code. file: the path of the recording."""
-    report, settings = kind.analysis(recording)
+    report, settings = analyzed(recording, options)
     words = total_text(report.totals, settings.precision) if report.files else nothing_text(report)
     files = (noted_file(one.absolute, _CHANGED if one.changed else "", _notes(one)) for one in report.files)
     return as_story(recording, file, "coverage", words, files)

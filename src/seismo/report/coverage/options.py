@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from seismo.coverage.coverage_report import CoverageReport
     from seismo.coverage.settings import Settings
     from seismo.model import Recording
-    from seismo.report.coverage import Coverage
     from seismo.report.paper import Paper
 
 
@@ -98,13 +97,21 @@ def _in_contexts(settings: Settings, recording: Recording, globs: Sequence[str])
     return settings.replace(report_contexts=tuple(rf"\A{translate(glob)}" for glob in globs))
 
 
-def write(paper: Paper, recording: Recording, kind: Coverage, options: Options) -> int:
-    """Write the report. kind: with the settings of the options. Return 1 if a check fails, else 0."""
+def analyzed(recording: Recording, options: Options) -> tuple[CoverageReport, Settings]:
+    """Return the analysis of the recording against the source, and the settings that the options select for it."""
+    from seismo.coverage.analysis import analyze
+
+    settings = settings_of(options, recording)
+    return analyze(recording, settings), settings
+
+
+def write(paper: Paper, recording: Recording, options: Options) -> int:
+    """Write the report. Return 1 if a check fails, else 0."""
     from seismo.coverage.git_changes import changes
     from seismo.coverage.percentages import fails_under
     from seismo.report.coverage.text import write_changes, write_conditions, write_line, write_problems, write_report
 
-    report, settings = kind.analysis(recording)
+    report, settings = analyzed(recording, options)
     if options.changed_since:
         changed = changes(options.changed_since, os.getcwd())
         total, missed = write_changes(paper, report, changed, options.changed_since)

@@ -10,6 +10,7 @@ from seismo.coverage.recorded_settings import settings_text
 from seismo.errors import UsageError
 from seismo.escape import printable
 from seismo.report import words as text
+from seismo.report.coverage.options import analyzed
 from seismo.report.facts import header, wall_ns
 from seismo.report.story import Name, Row, Section, Story, facts_section, falling, rounded
 from seismo.report.story.steps import Steps, option
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
     from seismo.coverage.coverage_report import CoverageReport, FileCoverage
     from seismo.coverage.settings import Settings
     from seismo.model import Recording
-    from seismo.report.coverage import Coverage
     from seismo.report.kind import Facts
+    from seismo.report.options import Options
     from seismo.report.words import Signs
 
 _SIGNS = text.Signs()
@@ -62,9 +63,9 @@ def nothing_text(report: CoverageReport) -> str:
     return "no line of any file that was to be recorded ran"
 
 
-def story(kind: Coverage, recording: Recording, file: str, most: int) -> Story:
+def story(recording: Recording, file: str, most: int, options: Options) -> Story:
     """Return the story. file: the name in commands. most: rows of a section."""
-    report, settings = kind.analysis(recording)
+    report, settings = analyzed(recording, options)
     words = total_text(report.totals, settings.precision) if report.files else nothing_text(report)
     sections = [
         facts_section([("covered", words), *story_facts(recording, settings, _SIGNS)]),

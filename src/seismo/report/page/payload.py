@@ -35,9 +35,8 @@ def shown(text: str, longest: int = LONGEST) -> str:
     """Return a name for a page: every character visible, and a very long one cut in the middle."""
     if len(text) > 4 * longest:  # do not escape megabytes to show a line of them
         text = text[: 2 * longest] + text[-2 * longest :]
-        return _shortened(printable(text), longest)
-    text = printable(text)
-    return text if len(text) <= longest else _shortened(text, longest)
+    text, half = printable(text), (longest - 1) // 2
+    return text if len(text) <= longest else f"{text[:half]}{_CUT}{text[-half:]}"
 
 
 def shown_lines(lines: Sequence[str]) -> list[str]:
@@ -50,11 +49,6 @@ def shown_lines(lines: Sequence[str]) -> list[str]:
 def shown_facts(facts: Iterable[tuple[str, str]]) -> list[list[str]]:
     """Return facts for a page: their labels and sentences."""
     return [[label, shown(sentence, 2_000)] for label, sentence in facts]
-
-
-def _shortened(text: str, longest: int) -> str:
-    half = (longest - 1) // 2
-    return text[:half] + _CUT + text[-half:]
 
 
 def counts(values: Iterable[int]) -> tuple[str, array[Any]]:
