@@ -151,9 +151,8 @@ def _strangers(old: Sequence[Recording], new: Sequence[Recording]) -> bool:
     for side, recordings in zip(sides, (old, new), strict=True):
         for one in recordings:
             names = keys(one)
-            python = [row for row, key in enumerate(names) if key.kind == text.PYTHON]
-            own = [row for row, library in of_functions(one, python).items() if not library]
-            side.update(names[row] for row in own if names[row].file)
+            own = [names[row] for row, library in of_functions(one).items() if not library]
+            side.update(key for key in own if key.file)
     return all(sides) and sides[0].isdisjoint(sides[1])
 
 
@@ -198,7 +197,7 @@ def ranged(most: tuple[int, int]) -> str:
 
 def _time_change(before: RunGroup, after: RunGroup, signs: text.Signs) -> str:
     change = after.mean - before.mean
-    words = f"{_signed(change, signs)} own time{_relative(after.mean, before.mean)}"
+    words = f"{_signed(change, signs)} own time{relative(after.mean, before.mean)}"
     error = error_of_change(before, after)
     if change and abs(change) <= error:
         words += f", which is within what equal runs differ by ({signs.error}{text.duration(error, signs)})"
@@ -212,7 +211,7 @@ def _calls_change(rows: Sequence[DiffRow], words: Compared) -> str:
         return f"{words.count}s that differ between the runs of a side"
     if old == new:
         return f"the same number of {words.count}s"
-    return f"{new[0] - old[0]:+,} {words.count}s{_relative(new[0], old[0])}"
+    return f"{new[0] - old[0]:+,} {words.count}s{relative(new[0], old[0])}"
 
 
 def _time_remark(rows: Sequence[DiffRow], number: tuple[int, int], words: Compared, signs: text.Signs) -> str:
@@ -246,7 +245,8 @@ def _typical(rows: Sequence[DiffRow]) -> str:
     return ""
 
 
-def _relative(new: float, old: float) -> str:
+def relative(new: float, old: float) -> str:
+    """Return the growth from old to new in parentheses, or "" if there is no old value."""
     words = growth(new, old)
     return f" ({words})" if words else ""
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import os
 
-from seismo.report.words import Signs, duration, percent
+from seismo.report.words import PYTHON, Signs, duration, percent
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -96,8 +96,10 @@ def _named(name: str, known: Container[str]) -> str:
     return ""
 
 
-def of_functions(recording: Recording, ids: Iterable[int]) -> dict[int, str]:
-    """Return the library of each of these functions, or "" for the program's own."""
+def of_functions(recording: Recording, ids: Iterable[int] | None = None) -> dict[int, str]:
+    """Return the library of each function, or "" for the program's own. ids: of Python functions, by default all."""
+    if ids is None:
+        ids = [row for row, kind in enumerate(recording.functions["kind"]) if kind == PYTHON]
     names, modules = recording.functions["file"], recording.functions["module"]
     paths = {row.file: row.path for row in recording.sources}
     keys = {function: file_key(names[function], modules[function]) for function in ids}

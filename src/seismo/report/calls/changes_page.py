@@ -18,7 +18,7 @@ from seismo.report.calls.page import SMALLER
 from seismo.report.calls.paths import Paths, summed
 from seismo.report.changes import OF_FUNCTIONS, call_cells, overview, state, time_cells, without_times
 from seismo.report.function_names import place
-from seismo.report.libraries import INSTALLED, STANDARD, of_functions
+from seismo.report.libraries import of_functions
 from seismo.report.page.document import drawn
 from seismo.report.page.payload import counts, doubles, shown, shown_facts
 
@@ -76,9 +76,8 @@ def _libraries(recordings: Sequence[Recording], numbers: dict[Any, int]) -> list
     found = [0] * len(numbers)
     for recording in recordings:
         known = keys(recording)
-        python = [row for row, key in enumerate(known) if key.kind == words.PYTHON]
-        for row, library in of_functions(recording, python).items():
-            if library in (INSTALLED, STANDARD):
+        for row, library in of_functions(recording).items():
+            if library:
                 found[numbers[known[row]]] = 1
     return found
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import html
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from seismo import progress
 from seismo.model.recording import TIMES
@@ -167,10 +167,8 @@ def _whose(recording: Recording, system: ImportSystem) -> tuple[list[int], list[
     The body of a library's module starts its own fold. The last value is None if there is nothing to fold.
     """
     functions = recording.functions
-    kinds: list[Any] = functions["kind"].tolist()
-    python = [row for row, kind in enumerate(kinds) if kind == words.PYTHON]
-    whose = [C_FUNCTION if kind == words.C else OTHER for kind in kinds]
-    for row, library in of_functions(recording, python).items():
+    whose = [C_FUNCTION if kind == words.C else OTHER for kind in functions["kind"]]
+    for row, library in of_functions(recording).items():
         whose[row] = _WHOSE[library]
     folds = Folds(recording, import_system(recording).functions)
     groups = [_IMPORT if row in system.bodies and one == _LIBRARY else one for row, one in enumerate(folds.whose)]

@@ -16,7 +16,7 @@ from seismo.model.difference import sure_change
 from seismo.model.objects.difference import ObjectDiffRow, diff_objects
 from seismo.model.objects.groups import totals, types_in
 from seismo.report import words as text
-from seismo.report.changes import files_of_sides, growth, lacking, ranged
+from seismo.report.changes import files_of_sides, growth, lacking, ranged, relative
 from seismo.report.facts import command_line, write_facts
 from seismo.report.libraries import file_key, libraries
 from seismo.report.objects.group_descriptions import place
@@ -66,8 +66,8 @@ def _moved_by(what: str, old: Sequence[int], new: Sequence[int], signs: Signs) -
     ranges = (min(old), max(old)), (min(new), max(new))
     change = sure_change(*ranges)
     if all(low == high for low, high in ranges):
-        relative = "" if what.startswith("freed") else _relative(new[0], old[0])
-        return f"{change:+,} {what}{relative}"
+        growth_of_all = "" if what.startswith("freed") or not change else relative(new[0], old[0])
+        return f"{change:+,} {what}{growth_of_all}"
     return f"{signs.at_least}{change:+,} {what}" if change else f"no significant change of those {what}"
 
 
@@ -78,11 +78,6 @@ def _described(side: Sequence[Recording], found: Sequence[ObjectGroup]) -> str:
     words += f"{ranged((min(born), max(born)))} born, {ranged((min(live), max(live)))} live at the end"
     words += f", of {text.number_of(max(map(types_in, side)), 'type')}"
     return words + (f": {program}" if program else "")
-
-
-def _relative(new: float, old: float) -> str:
-    words = growth(new, old)
-    return f" ({words})" if words and new != old else ""
 
 
 def _write(paper: Paper, title: str, rows: Sequence[ObjectDiffRow], whole: int, limit: int | None) -> None:
