@@ -42,10 +42,10 @@ from seismo.cli.options import FORCE, OPEN, one_of
 from seismo.cli.parsing import add_color, add_time
 from seismo.errors import UsageError, did_you_mean
 from seismo.escape import shell_word
-from seismo.report.kind import MOST, OF_PSTATS, every, of, own
+from seismo.report.kind import MOST, OF_PSTATS, every, of
 from seismo.report.kind import orders as orders_of
 from seismo.report.objects.options import TABLES
-from seismo.report.options import Options
+from seismo.report.options import Options, declare
 from seismo.report.paper import paper_for
 
 if TYPE_CHECKING:
@@ -120,16 +120,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_color(parser)
     add_time(parser, "calls and lines: show and rank by", calls=True)
-    parser.set_defaults(of_kinds=[(kind, _declared(kind, parser)) for kind in every()])
+    parser.set_defaults(of_kinds=[(kind, declare(parser, kind.what)) for kind in every()])
     parser.epilog = _EXAMPLES
-
-
-def _declared(kind: Kind, parser: argparse.ArgumentParser) -> dict[str, object]:
-    """Declare the kind's own options. Return their defaults."""
-    before = {action.dest for action in parser._actions}
-    if kind.options:
-        own(kind, kind.options)(parser)
-    return {action.dest: action.default for action in parser._actions if action.dest not in before}
 
 
 def orders() -> list[str]:

@@ -57,7 +57,6 @@ class Kind:
     tables: tuple[tuple[str, tuple[str, ...]], ...] = ()  # further tables that `seismo info` counts, with nouns
     # Functions as MODULE:NAME in the kind's folder. "" if there is none:
     sorted_by = "story:ORDERS"
-    options = "options:add"  # declares the kind's own options of `seismo report`
     notes = ""  # returns notes that are no loss
     compares = ""  # returns a page of changes
     inlined = ""  # returns an element that draws a recording in a notebook

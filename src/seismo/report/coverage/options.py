@@ -1,4 +1,4 @@
-"""The options of `seismo report` for coverage, and the reports that they select."""
+"""The reports of coverage that the options of `seismo report` select, and their settings."""
 
 from __future__ import annotations
 
@@ -8,39 +8,16 @@ from typing import TYPE_CHECKING
 
 from seismo.errors import UsageError
 from seismo.escape import printable
-from seismo.report.options import Options, declarer
+from seismo.report.options import NO_CONFIG, RCFILE
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser
     from collections.abc import Callable, Sequence
 
     from seismo.coverage.coverage_report import CoverageReport
     from seismo.coverage.settings import Settings
     from seismo.model import Recording
+    from seismo.report.options import Options
     from seismo.report.paper import Paper
-
-
-def add(parser: ArgumentParser) -> None:
-    """Declare the options of `seismo report` for coverage."""
-    declare = declarer(parser, "coverage")
-    declare("--show-missing", "show all missing lines, on as many rows as they need")
-    declare("--skip-covered", "leave out files that are covered completely")
-    declare("--skip-empty", "leave out files without statements")
-    declare("--include", "show only files that match, such as 'app/*'", "GLOB")
-    declare("--omit", "leave out files that match", "GLOB")
-    declare("--contexts", "show only what was executed in contexts that match", "GLOB")
-    declare("--line", "show one line: whether it ran, in which contexts, and where its branches went", "FILE:N")
-    conditions = "show the operands of and, or and not that were never true or never false (Python 3.12 and later)"
-    declare("--conditions", conditions)
-    declare("--changed-since", "show lines changed since this git revision that were not executed", "REV")
-    declare("--fail-under", "exit with status 1 if less than N percent were executed", "N", "percent")
-    declare("--precision", "show percentages with N decimals (default: 0)", "N", "count")
-    declare("--rcfile", RCFILE, "FILE")
-    declare("--no-config", NO_CONFIG)
-
-
-RCFILE = "use this settings file instead of the recording's settings"
-NO_CONFIG = "use no settings: neither a file's nor the recording's"
 
 
 def add_settings(add: Callable[..., object]) -> None:

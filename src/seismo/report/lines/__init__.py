@@ -16,7 +16,6 @@ class Lines(Kind):
 
     name = recording_kinds.LINES
     rows = "lines"
-    options = ""
     rest = "the sources with their times"
     others_are_in = "the lines that called them"
     also = ("limit", "min", "module", "exclude_module", "where", "only", "libraries")

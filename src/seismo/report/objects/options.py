@@ -1,33 +1,17 @@
-"""The options of `seismo report` for objects."""
+"""Checks of the options of `seismo report` for objects."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from seismo.errors import UsageError
-from seismo.report.options import Options, declarer
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser
-
     from seismo.model import Recording
+    from seismo.report.options import Options
 
 
-TABLES = ("type", "line", "path", "all")
-
-
-def add(parser: ArgumentParser) -> None:
-    """Declare the options of `seismo report` for objects."""
-    declare = declarer(parser, "objects")
-    declare(
-        "--by",
-        "show one table only: types (type), lines (line), call paths (path), or types with their lines and paths "
-        "(all); of a dataset: how times spread over hosts (host), processes (process), tasks (task) or values of a "
-        "label (label:NAME), and which functions explain the slow ones",
-        "WHAT",
-    )
-    types = "show only objects of matching types, such as 'app.*' or dict; may be given several times"
-    declare("--type", types, "GLOB")
+TABLES = ("type", "line", "path", "all")  # the values of --by
 
 
 def check_page(options: Options) -> None:
