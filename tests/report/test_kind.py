@@ -14,7 +14,8 @@ from seismo import recording_kinds
 from seismo.cli.main import VERBS, main
 from seismo.cli.parsing import Parser
 from seismo.model import Builder
-from seismo.report.kind import Kind, every, named, of, orders, own
+from seismo.report.kind import Kind, every, named, of, orders
+from seismo.report.options import declare
 
 
 @pytest.mark.parametrize("name", recording_kinds.KINDS)
@@ -78,9 +79,7 @@ def test_an_option_of_another_kind_is_refused(files, capsys, words, whose):
 @pytest.mark.parametrize("kind", every(), ids=lambda kind: kind.what)
 def test_what_a_kind_takes_of_others_is_an_option(kind):
     parser = Parser()
-    for one in filter(lambda one: one.options, every()):
-        own(one, one.options)(parser)
-    assert set(kind.also) <= {action.dest for action in parser._actions}
+    assert set(kind.also) <= {name for one in every() for name in declare(parser, one.what)}
 
 
 def test_only_the_command_line_and_the_plugins_see_parsed_arguments():

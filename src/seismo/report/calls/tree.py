@@ -292,7 +292,6 @@ def open_tree(tree: CallTree) -> None:
     """Open the branches to show, the largest first, and mark the hot path."""
     limits = tree.limits
     heap: list[tuple[float, int, Branch]] = []
-    tree.small = 0
     order = count()  # ties go to the branch found first
     lines = 0
     long_run = LONG_RUN_OF_OWN if tree.folds else LONG_RUN

@@ -192,20 +192,15 @@ class _Layout:
 
     def _write(self, row: list[Span | str], words: str) -> None:
         """Write a file's row, and below it the missing lines that do not fit."""
-        lines = wrapped(words, self.missing) if self.missing >= self.least and self.show_missing else []
-        if lines:
-            indent = " " * (self.paper.width - self.missing)
-            self.paper.line(*row, "  ", lines[0])
-            for line in lines[1:]:
-                self.paper.line(indent, line)
-        elif self.show_missing and words:
-            self.paper.line(*row)
-            for line in wrapped(words, self.paper.width - 4):
-                self.paper.line("    ", line)
-        elif self.missing >= self.least and words:
+        beside = self.missing >= self.least
+        if beside and not self.show_missing:
             self.paper.line(*row, "  ", (_cut(words, self.missing, self.signs), "quiet"))
-        else:
-            self.paper.line(*row)
+            return
+        indent = self.paper.width - self.missing if beside else 4
+        lines = wrapped(words, self.paper.width - indent) if self.show_missing else []
+        self.paper.line(*row, *(["  ", lines.pop(0)] if beside else []))
+        for line in filter(None, lines):
+            self.paper.line(" " * indent, line)
 
 
 def _cut(words: str, width: int, signs: Signs) -> str:

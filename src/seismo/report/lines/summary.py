@@ -31,7 +31,8 @@ def lines(recording: Recording, signs: Signs, width: int) -> list[Styled]:
     words = f"seismo: {hits} of {number_of(len(rows), 'line')}{time_taken(recording, signs).replace('took', ' in', 1)}"
     found = [(line, "strong") for line in wrapped(words, width)]
     whole = sum(row.own_ns for row in rows)
-    whose = _libraries(recording, {row.function for row in rows})
+    ran, filtered = {row.function for row in rows}, filter_words(recording)
+    whose = dict.fromkeys(ran, "") if filtered else of_functions(recording, ran)  # what a filter chose is no library's
     times: dict[str, float] = {}
     for row in rows:
         kind = whose[row.function]
@@ -51,7 +52,6 @@ def lines(recording: Recording, signs: Signs, width: int) -> list[Styled]:
         found.append((grid.line(numbers) + place + (f"  {name}" if cells(name) <= room else ""), ""))
     why = "; so the lines are sorted by own and inner time" if inner and shown else ""
     found += indented(f"besides, {hidden}{why}", width, "quiet") if hidden else []
-    filtered = filter_words(recording)
     found += indented(f"filter: {filtered}", width, "quiet") if filtered else []
     if filtered and not rows:
         found += indented(_HINT, width)
@@ -61,10 +61,3 @@ def lines(recording: Recording, signs: Signs, width: int) -> list[Styled]:
 def _place(row: LineRow, with_inner: bool) -> tuple[float, int, int, int]:
     times = (row.total_ns, row.total_error_ns) if with_inner else (row.own_ns, row.own_error_ns)
     return -rank(*times), -row.hits, row.function, row.line
-
-
-def _libraries(recording: Recording, ran: set[int]) -> dict[int, str]:
-    """Return each function's library, or "" for all if a filter chose them."""
-    if filter_words(recording):
-        return dict.fromkeys(ran, "")
-    return of_functions(recording, ran)

@@ -109,10 +109,8 @@ class Holders:
 def write_holders(paper: Paper, held: Held, indent: int, alive: int) -> None:
     """Write the tree below the line of the survivors. alive: the number of survivors, examined or not."""
     blank = " " * indent
-    if held.asked and held.asked < alive:
-        paper.line((f"{blank}held by ({held.asked:,} of them asked):", "quiet"))
-    else:
-        paper.line((f"{blank}held by", "quiet"))
+    asked = f" ({held.asked:,} of them asked):" if 0 < held.asked < alive else ""
+    paper.line((f"{blank}held by{asked}", "quiet"))
     _write(paper, held.ranked(), blank)
 
 
