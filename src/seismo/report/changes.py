@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from seismo.escape import printable
-from seismo.model.difference import Difference, FunctionKey, keys
+from seismo.model.difference import Difference, FunctionKey, difference, difference_of_lines, keys
 from seismo.model.run_variance import RunGroup, error_of_change
 from seismo.report import words as text
 from seismo.report.facts import command_line, incomplete, write_facts
@@ -34,16 +34,17 @@ TYPICAL = 0.5  # share of the time for which _typical() finds the relative error
 
 @dataclass(frozen=True)
 class Compared:
-    """The nouns and headings of a comparison: of functions and their calls, or of lines and their hits."""
+    """A comparison of functions and their calls, or of lines and their hits: its nouns, headings and function."""
 
     one: str
     count: str
     came: str
     went: str
+    difference: Callable[..., Difference]
 
 
-OF_FUNCTIONS = Compared("function", "call", "New functions", "Functions that are gone")
-OF_LINES = Compared("line", "hit", "Lines that ran only now", "Lines that ran only before")
+OF_FUNCTIONS = Compared("function", "call", "New functions", "Functions that are gone", difference)
+OF_LINES = Compared("line", "hit", "Lines that ran only now", "Lines that ran only before", difference_of_lines)
 
 
 def show_changes(
@@ -331,16 +332,16 @@ def files_of_sides(old: Sequence[str], new: Sequence[str]) -> dict[str, Any]:
     return {name: list(files) if several else files[0] for name, files in (("old", old), ("new", new))}
 
 
-def as_json(difference: Difference, old: Sequence[str], new: Sequence[str]) -> str:
+def as_json(found: Difference, old: Sequence[str], new: Sequence[str]) -> str:
     """Return all rows as one JSON object, the largest change in own time first; times in ns, means of several runs.
 
     old, new: the files of each side. With several, calls are [fewest, most].
     """
-    rows = difference.rows
+    rows = found.rows
     several = len(old) > 1 or len(new) > 1
     of_lines = any(not isinstance(row.key, FunctionKey) for row in rows)
     count = "hits" if of_lines else "calls"
-    found = [
+    members = [
         {
             **({} if of_lines else {"kind": row.key.kind}),
             "module": row.key.module,
@@ -359,6 +360,6 @@ def as_json(difference: Difference, old: Sequence[str], new: Sequence[str]) -> s
         for row in rows
     ]
     sides = files_of_sides(old, new)
-    if any(pace != 1 for side in difference.paces for pace in side):
-        sides |= {"slower_old": difference.paces[0], "slower_new": difference.paces[1]}
-    return json.dumps({**sides, "lines" if of_lines else "functions": found}, indent=2)
+    if any(pace != 1 for side in found.paces for pace in side):
+        sides |= {"slower_old": found.paces[0], "slower_new": found.paces[1]}
+    return json.dumps({**sides, "lines" if of_lines else "functions": members}, indent=2)

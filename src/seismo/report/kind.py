@@ -59,6 +59,7 @@ class Kind:
     sorted_by = "story:ORDERS"
     notes = ""  # returns notes that are no loss
     compares = ""  # returns a page of changes
+    compared = ""  # what seismo.report.changes compares; "" if the changes are of another form, in changes.py
     inlined = ""  # returns an element that draws a recording in a notebook
 
     def __init_subclass__(cls) -> None:
@@ -135,7 +136,12 @@ class Kind:
         return found
 
     def changes(self, paper: Paper | None, sides: Sides, files: tuple[list[str], list[str]], limit: int | None) -> str:
-        """Write the changes between the sides, or return them as JSON if there is no paper; in changes.py."""
+        """Write the changes between the sides, or return them as JSON if there is no paper."""
+        if self.compared:
+            from seismo.report.changes import show_changes
+
+            what = recording_kinds.load(self.compared)
+            return show_changes(paper, sides, what.difference(*sides), what, files, limit)
         if paper is None:
             text: str = own(self, "changes:as_json")(*sides, files)
             return text

@@ -10,7 +10,6 @@ from seismo.report.kind import Kind
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from seismo.model import Recording
-    from seismo.report.kind import Sides
     from seismo.report.options import Options
     from seismo.report.paper import Paper
 
@@ -22,6 +21,7 @@ class Calls(Kind):
     rows = "functions"
     notes = "facts:notes"
     compares = "changes_page:changes_page"
+    compared = "seismo.report.changes:OF_FUNCTIONS"
     inlined = "page:calls_frame"
     sorted_by = "sort_orders:ORDERS"
     others_are_in = "their callers' own time"
@@ -48,12 +48,6 @@ class Calls(Kind):
             write_trace(paper, recording, sys.maxsize if options.all else options.limit)
         write_notes(paper, header(recording, paper.signs))
         return 0
-
-    def changes(self, paper: Paper | None, sides: Sides, files: tuple[list[str], list[str]], limit: int | None) -> str:
-        from seismo.model.difference import difference
-        from seismo.report.changes import OF_FUNCTIONS, show_changes
-
-        return show_changes(paper, sides, difference(*sides), OF_FUNCTIONS, files, limit)
 
 
 KIND = Calls()
