@@ -93,7 +93,6 @@ def _column(old: Any, values: list[Any]) -> Any:
 
 
 def _move_c_functions(columns: dict[str, Any], tree: Table[NodeRow], system: ImportSystem, one: int) -> None:
-    """Move the counts and times of C functions that the import system called to its row."""
     parents, functions = tree["parent"], tree["function"]
     sums = {name: tree[name] for name in (*_SUMS, "total_ns")}
     for node, (parent, function) in enumerate(zip(parents, functions, strict=True)):

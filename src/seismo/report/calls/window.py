@@ -296,7 +296,6 @@ def _write_events(paper: Paper, events: list[tuple[int, str]], at_end: bool) -> 
 
 
 def _write_rest(paper: Paper, recording: Recording, windows: list[Window]) -> None:
-    """Write what is missing and what could not be read."""
     for gap in [gap for window in windows for gap in window.gaps]:
         missing = text.duration(gap.end_ns - gap.start_ns, paper.signs)
         words = f"{missing} of {thread_name(recording, gap.thread)} are missing"

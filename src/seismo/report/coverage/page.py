@@ -129,7 +129,6 @@ def _kind(file: FileCoverage, line: int, marks: dict[int, int]) -> int:
 
 
 def _marks(file: FileCoverage, untaken: dict[int, list[tuple[int, int]]]) -> dict[int, int]:
-    """Return the state of the statement that begins at each line."""
     marks: dict[int, int] = dict.fromkeys(file.excluded, EXCLUDED)
     for line in file.executed:
         marks[line] = PARTIAL if line in untaken else RAN

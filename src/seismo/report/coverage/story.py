@@ -130,7 +130,6 @@ def files_section(report: CoverageReport, files: Sequence[FileCoverage], precisi
 
 
 def _files(report: CoverageReport, most: int, precision: int) -> Section:
-    """Return the section of files, those with the most missing first."""
     files = sorted(report.files, key=lambda one: (-one.numbers.missing - one.numbers.missing_branches, one.path))
     section = files_section(report, files[:most], precision)
     section.more = len(files) - len(section.rows)
@@ -178,7 +177,6 @@ def _source(file: FileCoverage, line: int) -> str:
 
 
 def _missing(report: CoverageReport, most: int) -> Section:
-    """Return runs of lines that never ran, the longest first."""
     runs = []
     for file in report.files:
         for first, last in ranges(file.missing, file.statements):
@@ -204,7 +202,6 @@ def _missing(report: CoverageReport, most: int) -> Section:
 
 
 def _branches(report: CoverageReport, most: int) -> Section:
-    """Return branches of executed lines that were never taken."""
     found = []
     for file in report.files:
         never = set(file.missing)

@@ -206,7 +206,6 @@ def _functions(program: TimedProgram, limit: int | None, cells: LineCells) -> Se
 
 
 def _problems(program: TimedProgram) -> Section:
-    """Return the files whose text may not be what ran."""
     rows = [
         Row({"file": file.path, "problem": file.source.problem}, [Name(file.path), file.source.problem], 0.4)
         for file in program.files

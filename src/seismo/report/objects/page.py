@@ -109,7 +109,6 @@ def _lives(types: Sequence[ObjectGroup]) -> list[dict[str, object]]:
 
 
 def _held(descriptions: ObjectWords, holders: Holders) -> dict[str, object] | None:
-    """Return the holders of survivors, kinds with the most survivors first."""
     if not holders:
         return None
     groups = sorted(descriptions.lines, key=lambda group: -group.live)

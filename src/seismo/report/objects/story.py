@@ -96,7 +96,6 @@ def chosen(groups: Sequence[ObjectGroup], types: Sequence[str]) -> Sequence[Obje
 
 
 def _is_called(name: str, glob: str) -> bool:
-    """Return True if a glob matches a type's name, with its module or without."""
     return fnmatchcase(name, glob) or fnmatchcase(name.rpartition(".")[2], glob) or glob == f"builtins.{name}"
 
 
