@@ -13,14 +13,14 @@ from seismo.report.calls.window import LIMITS, how_left, started, took
 from seismo.report.story import Name, Row, Section, falling
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from seismo.model import Recording
     from seismo.model.table import Table
     from seismo.model.trace.calls import CallRow, GapRow, InstantRow
+    from seismo.model.trace.runtime_events import Pause
     from seismo.report.calls.functions import FunctionCells
     from seismo.report.calls.program_marks import LongestSpan
-    from seismo.report.words import Signs
 
     _Made = tuple[dict[str, Any], list[str]]  # the data and the cells of a row
 
@@ -67,103 +67,94 @@ def imports(recording: Recording) -> list[InstantRow]:
     return sorted(rows, key=lambda row: -row.data["took_ns"])
 
 
+# The sections in their order: title, headings, weight and remark. The last heading is the subject, others are numbers.
+_SECTIONS = {
+    "longest": ("Longest calls", ("took", "at", "function"), 0.55, "of each function the longest"),
+    "spans": (
+        "Longest spans",
+        ("took", "at", "spans", "all", "name"),
+        0.6,
+        "of each name that the program gave the longest",
+    ),
+    "gaps": ("Gaps", ("from", "missing", "thread"), 0.8, "events of the thread are missing"),
+    "pauses": ("Garbage collector", ("took", "pauses", "longest", "at", "of"), 0.5, ""),
+    "imports": ("Longest imports", ("took", "at", "module"), 0.3, "with what they import"),
+}
+
+
 def sections(recording: Recording, cells: FunctionCells, most: int) -> list[Section]:
-    """Return the sections of a trace. most: rows of each."""
-    signs = cells.signs
-    sections = [
-        _longest(longest_calls(recording), cells, most),
-        _spans(longest_spans(recording), most, signs),
-        _gaps(recording, most, signs),
-        _pauses(recording, signs),
-        _imports(imports(recording), most, signs),
-    ]
-    return [section for section in sections if section.rows]
-
-
-def _longest(rows: list[CallRow], cells: FunctionCells, most: int) -> Section:
-    made: list[_Made] = []
-    for row in rows[:most]:
-        ns = row.end_ns - row.start_ns
-        data = {**cells.place(row.function), "start_ns": row.start_ns, "took_ns": ns, "thread": row.thread}
-        data["ended"] = ", ".join(how_left(row.flags & LIMITS))
-        made.append((data, [took(row, ns, cells.signs), started(row, cells.signs), Name(cells.name(row.function))]))
-    headings, remark = ("took", "at", "function"), "of each function the longest"
-    return _section("longest", "Longest calls", headings, made, len(rows), 0.55, remark)
-
-
-def _spans(rows: list[LongestSpan], most: int, signs: Signs) -> Section:
-    made: list[_Made] = []
-    for row in rows[:most]:
-        span, still_open = row.span, row.span.end_ns < 0
-        left = ["still open"] if still_open else []
-        data = {
-            "name": span.name,
-            "values": span.values,
-            "start_ns": span.start_ns,
-            "took_ns": row.took_ns,
-            "open": still_open,
-            "error": span.error,
-            "ended": ", ".join([*left, *([f"left by {printable(span.error)}"] if span.error else [])]),
-            "thread": span.thread,
-            "spans": row.number,
-            "all_ns": row.all_ns,
-        }
-        lengths = span_length(span, row.took_ns, signs), _at(span.start_ns), f"{row.number:,}"
-        made.append((data, [*lengths, text.duration(row.all_ns, signs), Name(with_values(span.name, span.values))]))
-    headings, remark = ("took", "at", "spans", "all", "name"), "of each name that the program gave the longest"
-    return _section("spans", "Longest spans", headings, made, len(rows), 0.6, remark)
-
-
-def _gaps(recording: Recording, most: int, signs: Signs) -> Section:
-    gaps = _known(recording)[1]
-    made: list[_Made] = []
-    for gap in gaps[:most]:
-        missing = gap.end_ns - gap.start_ns
-        data = {"start_ns": gap.start_ns, "missing_ns": missing, "thread": gap.thread}
-        name = Name(thread_name(recording, gap.thread))
-        made.append((data, [_at(gap.start_ns), text.duration(missing, signs), name]))
-    remark = "events of the thread are missing"
-    return _section("gaps", "Gaps", ("from", "missing", "thread"), made, len(gaps), 0.8, remark)
-
-
-def _pauses(recording: Recording, signs: Signs) -> Section:
+    """Return the sections of a trace that are not empty. most: rows of each."""
     pauses = [pause for pause in recording.calls.pauses if pause.end_ns >= 0]
-    made: list[_Made] = []
-    if pauses:
-        longest = max(pauses, key=lambda pause: pause.end_ns - pause.start_ns)
-        whole, most = sum(pause.end_ns - pause.start_ns for pause in pauses), longest.end_ns - longest.start_ns
-        data = {
-            "pauses": len(pauses),
-            "took_ns": whole,
-            "longest_ns": most,
-            "longest_at_ns": longest.start_ns,
-            "generation": longest.generation,
-        }
-        cells = [text.duration(whole, signs), f"{len(pauses):,}", text.duration(most, signs), _at(longest.start_ns)]
-        made.append((data, [*cells, f"generation {longest.generation}"]))
-    headings = ("took", "pauses", "longest", "at", "of")
-    return _section("pauses", "Garbage collector", headings, made, len(made), 0.5)
+    contents: dict[str, tuple[Sequence[Any], Callable[[Any, FunctionCells], _Made]]] = {
+        "longest": (longest_calls(recording), _call),
+        "spans": (longest_spans(recording), _span),
+        "gaps": (_known(recording)[1], _gap),
+        "pauses": ([pauses] if pauses else [], _pauses),
+        "imports": (imports(recording), _import),
+    }
+    sections = []
+    for name, (title, headings, weight, remark) in _SECTIONS.items():
+        found, made = contents[name]
+        rows = [Row(*made(one, cells), falling(weight, place)) for place, one in enumerate(found[:most])]
+        subject, numbers = headings[-1], len(headings) - 1
+        more = len(found) - len(rows)
+        section = Section(name, title, rows, headings=headings, numbers=numbers, remark=remark, more=more)
+        section.about = section.noun = subject
+        sections += [section] if rows else []
+    return sections
 
 
-def _imports(rows: list[InstantRow], most: int, signs: Signs) -> Section:
-    made: list[_Made] = []
-    for row in rows[:most]:
-        ns = row.data["took_ns"]
-        data = {"module": row.name, "start_ns": row.time_ns, "took_ns": ns}
-        made.append((data, [text.duration(ns, signs), _at(row.time_ns), Name(printable(row.name))]))
-    headings, remark = ("took", "at", "module"), "with what they import"
-    return _section("imports", "Longest imports", headings, made, len(rows), 0.3, remark)
+def _call(row: CallRow, cells: FunctionCells) -> _Made:
+    ns = row.end_ns - row.start_ns
+    data = {**cells.place(row.function), "start_ns": row.start_ns, "took_ns": ns, "thread": row.thread}
+    data["ended"] = ", ".join(how_left(row.flags & LIMITS))
+    return data, [took(row, ns, cells.signs), started(row, cells.signs), Name(cells.name(row.function))]
 
 
-def _section(
-    name: str, title: str, headings: Sequence[str], made: list[_Made], of: int, weight: float, remark: str = ""
-) -> Section:
-    """Return a section for the first rows of `of`. The last heading is their subject, the others are numbers."""
-    rows = [Row(data, cells, falling(weight, place)) for place, (data, cells) in enumerate(made)]
-    subject, numbers = headings[-1], len(headings) - 1
-    section = Section(name, title, rows, headings=headings, numbers=numbers, remark=remark, more=of - len(rows))
-    section.about = section.noun = subject
-    return section
+def _span(row: LongestSpan, cells: FunctionCells) -> _Made:
+    span, still_open = row.span, row.span.end_ns < 0
+    left = ["still open"] if still_open else []
+    data = {
+        "name": span.name,
+        "values": span.values,
+        "start_ns": span.start_ns,
+        "took_ns": row.took_ns,
+        "open": still_open,
+        "error": span.error,
+        "ended": ", ".join([*left, *([f"left by {printable(span.error)}"] if span.error else [])]),
+        "thread": span.thread,
+        "spans": row.number,
+        "all_ns": row.all_ns,
+    }
+    lengths = span_length(span, row.took_ns, cells.signs), _at(span.start_ns), f"{row.number:,}"
+    return data, [*lengths, text.duration(row.all_ns, cells.signs), Name(with_values(span.name, span.values))]
+
+
+def _gap(gap: GapRow, cells: FunctionCells) -> _Made:
+    missing = gap.end_ns - gap.start_ns
+    data = {"start_ns": gap.start_ns, "missing_ns": missing, "thread": gap.thread}
+    name = Name(thread_name(cells.recording, gap.thread))
+    return data, [_at(gap.start_ns), text.duration(missing, cells.signs), name]
+
+
+def _pauses(pauses: list[Pause], cells: FunctionCells) -> _Made:
+    longest = max(pauses, key=lambda pause: pause.end_ns - pause.start_ns)
+    whole, most = sum(pause.end_ns - pause.start_ns for pause in pauses), longest.end_ns - longest.start_ns
+    data = {
+        "pauses": len(pauses),
+        "took_ns": whole,
+        "longest_ns": most,
+        "longest_at_ns": longest.start_ns,
+        "generation": longest.generation,
+    }
+    lengths = text.duration(whole, cells.signs), f"{len(pauses):,}", text.duration(most, cells.signs)
+    return data, [*lengths, _at(longest.start_ns), f"generation {longest.generation}"]
+
+
+def _import(row: InstantRow, cells: FunctionCells) -> _Made:
+    ns = row.data["took_ns"]
+    data = {"module": row.name, "start_ns": row.time_ns, "took_ns": ns}
+    return data, [text.duration(ns, cells.signs), _at(row.time_ns), Name(printable(row.name))]
 
 
 def _at(ns: int) -> str:
