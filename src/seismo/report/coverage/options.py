@@ -88,10 +88,11 @@ def write(paper: Paper, recording: Recording, options: Options) -> int:
     from seismo.coverage.percentages import fails_under
     from seismo.report.coverage.text import write_changes, write_conditions, write_line, write_problems, write_report
 
+    since = options.changed_since
+    changed = changes(since, os.getcwd()) if since else []
     report, settings = analyzed(recording, options)
-    if options.changed_since:
-        changed = changes(options.changed_since, os.getcwd())
-        total, missed = write_changes(paper, report, changed, options.changed_since)
+    if since:
+        total, missed = write_changes(paper, report, changed, since)
         write_problems(paper, report)
         if options.fail_under is None:
             return int(missed > 0)
