@@ -96,7 +96,6 @@ ONCE = {
     "tests/native/base/test_clock_errors.py": "builds a library in C that has no Python",
     "tests/native/base/test_workers.py": "builds the core once more, for what no version changes",
     "tests/native/clock/test_sampler.py": "is about a thread of the core, which runs no Python",
-    "tests/native/engine/test_file_grows.py": "is about the size of the file",
     "tests/native/estimate": "computes from finished recordings",
     "tests/native/file": "reads and writes files in C, without an interpreter; with the sanitizers its asserts are on",
     "tests/native/filter/test_verdicts.py": "holds two evaluators against each other",
@@ -126,6 +125,7 @@ ANY_PYTHON = {
     "tests/coverage/test_settings.py": "reads coverage.py's settings",
     "tests/coverage/test_unusual_sources.py": "is about where sources are",
     "tests/native/clock/test_waits.py": "is about what the kernel says",
+    "tests/native/engine/test_file_grows.py": "is about the size of the file; the oldest has no births and deaths",
     "tests/sessions/test_session_results.py": "is about what is shown",
 }
 # Greenlet copies a piece of the C stack as it stands, with the marks around our evaluation function's frame.
@@ -377,8 +377,7 @@ def runs(lines: list[str], options: argparse.Namespace) -> list[Run]:
         own = label in releases_of(labels)[:-1] and version(label) == OWN_VERSION and not options.sanitize
         run = Run(label, command, selected(label, labels), scripts, build, own, all_packages=newest)
         if options.sanitize:
-            marks = "not (crossed and matrix)"
-            words = suite(*SANITIZED_TESTS, workers=options.jobs + 1, marks=marks)  # some of them wait
+            words = suite(*SANITIZED_TESTS, workers=options.jobs + 1)  # some of them wait
             run.tests = [[*words, *(f"--deselect={test}" for test in NOT_SANITIZED)]]
             run.build = {"SEISMO_SANITIZE": "1", "SEISMO_TESTING": "1"}
             run.environment = {
