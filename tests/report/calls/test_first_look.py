@@ -1,33 +1,113 @@
 """What a reader sees first: the cause of each slow program, within twelve lines of eighty columns."""
 
 import re
-from pathlib import Path
 
 import children
 import pytest
 
 from seismo.cli.main import main
 
-PLANTED = Path(__file__).parent / "planted"
-CAUSES = {
-    "slow_c_call": r"zlib:compress|__main__:respond",
-    "sleep_in_handler": r"__main__:fetch_profile",
-    "lock": r"__main__:write_report",
-    "imports": r"import (asyncio|unittest)",
-    "recursion": r"__main__:ways",
-    "collector": r"__main__:load|gc:collect",
-    "debug_logging": r"logging:Logger\.debug",
-}
+SLOW_C_CALL = """
+import json, zlib
+def render(number):
+    rows = [{"id": number * 1000 + at, "name": f"item {at}", "tags": ["a", "b", str(at)]} for at in range(300)]
+    return json.dumps(rows).encode()
+def respond(number):
+    return zlib.compress(render(number) * 12, 9)
+print(sum(len(respond(number)) for number in range(40)))
+"""
+SLEEP_IN_HANDLER = """
+import json, time
+def fetch_profile(user):
+    time.sleep(0.012)
+    return {"user": user, "name": f"user {user}"}
+def handle(user):
+    return json.dumps({"profile": fetch_profile(user), "menu": list(range(300))})
+for user in range(20):
+    handle(user)
+"""
+LOCK = """
+import threading, time
+lock = threading.Lock()
+def write_report():
+    with lock:
+        time.sleep(0.03)
+def update(total):
+    for number in range(2000):
+        total += number * number
+    with lock:
+        return total
+def reporter():
+    for _ in range(10):
+        write_report()
+def worker():
+    total = 0
+    for _ in range(10):
+        total = update(total)
+threads = [threading.Thread(target=target) for target in (reporter, worker, worker, worker)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+"""
+IMPORTS = """
+import argparse, asyncio, sys, unittest.mock
+def parse(words):
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--name", default="world")
+    return parser.parse_args(words)
+print(f"hello {parse([]).name}", len(sys.argv))
+"""
+RECURSION = """
+def ways(steps):
+    return 1 if steps < 2 else ways(steps - 1) + ways(steps - 2)
+def table(rows):
+    return [f"{row:4} {ways(row)}" for row in range(rows)]
+print(len(table(21)))
+"""
+COLLECTOR = """
+import gc
+class Node:
+    def __init__(self, number):
+        self.number = number
+        self.me = self
+def load(batch):
+    nodes = [Node(batch * 100 + at) for at in range(100)]
+    gc.collect()
+    return nodes
+kept = [load(batch) for batch in range(60)]
+print(sum(node.number for nodes in kept for node in nodes))
+"""
+DEBUG_LOGGING = """
+import io, logging
+log = logging.getLogger("job")
+logging.basicConfig(stream=io.StringIO(), level=logging.DEBUG, format="%(asctime)s %(name)s %(message)s")
+def convert(record):
+    value = record * 3 + 1
+    log.debug("record %d became %d", record, value)
+    return value
+print(sum(convert(record) for record in range(4000)))
+"""
 
 
-@pytest.mark.parametrize("name", CAUSES)
-def test_the_cause_is_among_the_first_lines(name, tmp_path, monkeypatch, capsys):
-    children.seismo("profile", "-q", "-o", "it.seismo", PLANTED / f"{name}.py", cwd=tmp_path)
+@pytest.mark.parametrize(
+    ("program", "cause"),
+    [
+        pytest.param(SLOW_C_CALL, r"zlib:compress|__main__:respond", id="slow C call"),
+        pytest.param(SLEEP_IN_HANDLER, r"__main__:fetch_profile", id="sleep in handler"),
+        pytest.param(LOCK, r"__main__:write_report", id="lock"),
+        pytest.param(IMPORTS, r"import (asyncio|unittest)", id="imports"),
+        pytest.param(RECURSION, r"__main__:ways", id="recursion"),
+        pytest.param(COLLECTOR, r"__main__:load|gc:collect", id="collector"),
+        pytest.param(DEBUG_LOGGING, r"logging:Logger\.debug", id="debug logging"),
+    ],
+)
+def test_the_cause_is_among_the_first_lines(program, cause, tmp_path, monkeypatch, capsys):
+    (tmp_path / "it.py").write_text(program)
+    children.seismo("profile", "-q", "-o", "it.seismo", "it.py", cwd=tmp_path)
     monkeypatch.setenv("COLUMNS", "80")
     assert main(["report", str(tmp_path / "it.seismo")]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert re.search(r" took [\d.]+ (ms|s)", lines[0])
     assert any(line.startswith("Call tree by elapsed time") for line in lines[1:4])  # below what held threads up
-    cause = [at for at, line in enumerate(lines) if re.search(CAUSES[name], line)]
-    assert cause, "\n".join(lines)
-    assert cause[0] < 12, "\n".join(lines[:30])
+    assert any(re.search(cause, line) for line in lines[:12]), "\n".join(lines[:30])
