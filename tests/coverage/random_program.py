@@ -65,7 +65,7 @@ def call(function):
 """
 
 
-class RandomText:
+class Program:
     """Lines of source, made of a stream of random choices. random: a random.Random."""
 
     def __init__(self, random):
@@ -79,8 +79,6 @@ class RandomText:
     def chance(self, percent):
         return self.random.randrange(100) < percent
 
-
-class Program(RandomText):
     def add(self, depth, text):
         self.lines.append("    " * depth + text)
 
