@@ -6,6 +6,7 @@ import random
 
 import children
 import pytest
+import random_recordings
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from objects_made import drawn
@@ -15,39 +16,8 @@ from seismo.model import Builder, Recording, merge, merge_files, merge_into, rea
 
 
 def made(seed: int) -> Recording:
-    """A recording with several processes, threads and trees; some are alike in all but their trees."""
-    some = random.Random(seed)
-    builder = Builder()
-    functions = [builder.function("m", f"f{number}", "m.py", number) for number in some.sample(range(9), 5)]
-    for process in range(some.randint(1, 3)):
-        of = builder.process(pid=process, start_ns=some.randint(0, 2), argv="[]")
-        for thread in range(some.randint(0, 3)):
-            on = builder.thread(name=f"t{thread}", process=of)
-            nodes = [-1]
-            for _ in range(some.randint(0, 12)):
-                parent = some.choice(nodes)
-                nodes.append(builder.node(parent, on, some.choice(functions), calls=some.randint(1, 9)))
-    builder.loss("late-thread", some.randint(1, 4))
-    return read(builder.build({"recorder": "calltree", "seed": seed % 3}).to_bytes())
-
-
-def covered(seed: int) -> Recording:
-    """Lines and arcs that ran in contexts, some of which other recordings have, too."""
-    some = random.Random(seed)
-    builder = Builder()
-    rows = {"line": [0], "arc": [0]}
-    for number in sorted(some.sample(range(9), 5)):
-        function = builder.function("m", f"f{number}", "m.py", number)
-        for line in some.sample(range(100), some.randint(0, 90)):
-            rows["line"].append(builder.line(function, line))
-            rows["arc"].append(builder.arc(function, line, some.randint(0, 5)))
-        counts = {"fell": some.randint(0, 9), "flags": some.randint(0, 3)}
-        builder.add("branches", function=function, offset=some.randint(0, 2), **counts)
-    builder.source("m.py", "/src/m.py", some.randint(1, 2))
-    for name in some.sample(["", "a", "b", f"c{seed}", f"d{seed}"], some.randint(0, 4)):
-        picked = [sorted(set(some.choices(of, k=some.randint(0, 60)))) if len(of) > 1 else [] for of in rows.values()]
-        builder.context(name, *picked)
-    return read(builder.build({"recorder": "coverage"}).to_bytes())
+    """Calls of a process that others may be alike in all but their trees."""
+    return random_recordings.calls(seed, pid=seed % 3, start=seed % 2, paths=12)
 
 
 def objects(seed: int) -> Recording:
@@ -56,7 +26,7 @@ def objects(seed: int) -> Recording:
     return drawn(seed, pid=some.randint(0, 4), paths=some.random() < 0.7)
 
 
-@pytest.mark.parametrize("kind", [made, objects, covered])
+@pytest.mark.parametrize("kind", [made, objects, random_recordings.covered])
 @given(seeds=st.lists(st.integers(0, 10**6), max_size=5))
 @settings(max_examples=30, deadline=None)
 def test_the_file_is_what_merge_gives(tmp_path_factory, kind, seeds):
@@ -84,7 +54,7 @@ def ran(recording: Recording) -> set[tuple[object, ...]]:
 @settings(max_examples=30, deadline=None)
 def test_contexts_have_what_they_had(seeds, some):
     """Rows get other numbers in a merge and where only some contexts are wanted: each is still the same line or arc."""
-    parts = [covered(seed) for seed in seeds]
+    parts = [random_recordings.covered(seed) for seed in seeds]
     whole = merge(parts)
     assert ran(whole) == set().union(*map(ran, parts))
     wanted = [row for row in whole.contexts if some.random() < 0.5]

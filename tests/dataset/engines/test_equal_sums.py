@@ -4,6 +4,7 @@ import math
 
 import pytest
 from objects_made import drawn
+from random_recordings import covered
 
 from seismo.model import Builder, merge, read
 
@@ -68,7 +69,7 @@ def test_calls(make, tmp_path, engine, monkeypatch):
     assert direct.functions["own_error_ns"].tolist() == pytest.approx(found.functions["own_error_ns"].tolist())
 
 
-def test_lines_branches_and_contexts(covered, tmp_path, engine):
+def test_lines_branches_and_contexts(tmp_path, engine):
     parts = [covered(seed) for seed in range(4)]
     append(tmp_path / "ds", parts)
     found, whole = check_equal(tmp_path / "ds", engine, tmp_path), merge(parts)
@@ -156,7 +157,7 @@ def test_merge_command(make, seismo, tmp_path, engine):
         compact(dataset, tmp_path / "other", "duck")
 
 
-def test_kinds_are_not_mixed(make, covered, tmp_path, engine):
+def test_kinds_are_not_mixed(make, tmp_path, engine):
     append(tmp_path / "ds", [make(1), covered(1)])
     with Dataset(tmp_path / "ds") as dataset:
         for add_up in (lambda: compact(dataset, tmp_path / "sum", engine), dataset.read):
