@@ -1,9 +1,8 @@
-"""The server as the SDK's own client sees it: in this process, and over standard input and output."""
+"""The server as the SDK's own client sees it in this process, and the command over its standard input and output."""
 
 import asyncio
 import json
 import os
-import subprocess
 import sys
 
 import children
@@ -11,6 +10,7 @@ import pytest
 from objects_made import drawn, told
 
 from seismo import formats
+from seismo.cli.main import main
 from seismo.coverage import read_source
 from seismo.model import Builder
 from seismo.query import TABLES
@@ -38,16 +38,6 @@ def root(tmp_path, monkeypatch):
     return folder
 
 
-async def answers(session, calls):
-    tools = [tool.name for tool in (await session.list_tools()).tools]
-    found = []
-    for name, arguments in calls:
-        result = await session.call_tool(name, arguments)
-        text = result.content[0].text
-        found.append((result.is_error, json.loads(text) if text.startswith("{") else text))
-    return found, tools
-
-
 def ask(root, *calls, allow_run=False):
     """(is it an error, what is answered) of each call of a tool, and the names of the tools."""
     from mcp import Client  # which takes a second to import: not for each who collects the tests
@@ -56,21 +46,13 @@ def ask(root, *calls, allow_run=False):
 
     async def talk():
         async with Client(make(str(root), allow_run)) as client:
-            return await answers(client, calls)
-
-    return asyncio.run(asyncio.wait_for(talk(), 120))
-
-
-def ask_apart(root, *calls, options=()):
-    """The same of a server that is a process of its own."""
-    from mcp import ClientSession, StdioServerParameters, stdio_client
-
-    async def talk():
-        words = ["-m", "seismo", "mcp", "--root", str(root), *options]
-        server = StdioServerParameters(command=sys.executable, args=words, env=children.environment(), cwd=root)
-        async with stdio_client(server) as streams, ClientSession(*streams) as session:
-            await session.initialize()
-            return await answers(session, calls)
+            tools = [tool.name for tool in (await client.list_tools()).tools]
+            found = []
+            for name, arguments in calls:
+                result = await client.call_tool(name, arguments)
+                text = result.content[0].text
+                found.append((result.is_error, json.loads(text) if text.startswith("{") else text))
+            return found, tools
 
     return asyncio.run(asyncio.wait_for(talk(), 120))
 
@@ -311,7 +293,7 @@ def test_programs_run_only_where_that_was_allowed(root):
     assert sorted(path.name for path in root.glob("*.seismo")) == ["a.seismo", "b.seismo"]
     mistakes = [{"verb": "rm", "program": ["app.py"]}, {"verb": "profile", "program": []}]
     mistakes += [{"verb": "profile", "program": [word]} for word in ("../x.py", "--output=/x", "none.py")]
-    found, tools = ask_apart(root, record, *[("record", one) for one in mistakes], options=["--allow-run"])
+    found, tools = ask(root, record, *[("record", one) for one in mistakes], allow_run=True)
     assert {"record", "check"} <= set(tools)
     (wrong, said), *others = found
     assert (wrong, said["exit_status"]) == (False, 0)
@@ -321,22 +303,28 @@ def test_programs_run_only_where_that_was_allowed(root):
     assert found[0][1]["data"][0]["calls"] == 10
 
 
-def test_the_server_ends_with_its_client(root):
+def test_the_command_serves_its_client_and_ends_with_it(root):
     """A client that is killed closes the pipe: nothing is left that waits."""
-    command = [sys.executable, "-m", "seismo", "mcp", "--root", str(root)]
-    with children.popen(command, stdin=subprocess.PIPE, cwd=root) as server:
-        begin = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
-        message = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": begin}) + "\n"
-        server.stdin.write(message if server.text_mode else message.encode())
+    command = [sys.executable, "-m", "seismo", "mcp", "--root", str(root), "--allow-run"]
+    begin = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
+    messages = [
+        {"id": 1, "method": "initialize", "params": begin},
+        {"method": "notifications/initialized"},
+        {"id": 2, "method": "tools/list"},
+    ]
+    with children.popen(command, cwd=root) as server:
+        server.stdin.write("".join(json.dumps({"jsonrpc": "2.0", **message}) + "\n" for message in messages))
         server.stdin.flush()
         assert json.loads(server.stdout.readline())["id"] == 1
+        listed = json.loads(server.stdout.readline())
+        assert {"record", "check"} <= {tool["name"] for tool in listed["result"]["tools"]}
         server.stdin.close()
         assert server.wait(30) == 0
 
 
-def test_mistakes_at_the_start_are_said(tmp_path):
-    assert "not a folder" in children.seismo("mcp", "--root", tmp_path / "none", status=2).stderr
-    (tmp_path / "mcp.py").write_text("raise ImportError('no')")
-    environment = children.environment(PYTHONPATH=str(tmp_path))
-    done = children.seismo("mcp", "--root", tmp_path, env=environment, status=2)
-    assert "pip install 'seismo[mcp]'" in done.stderr
+def test_mistakes_at_the_start_are_said(tmp_path, monkeypatch, capsys):
+    assert main(["mcp", "--root", str(tmp_path / "none")]) == 2
+    assert "not a folder" in capsys.readouterr().err
+    monkeypatch.setitem(sys.modules, "mcp.server.mcpserver", None)
+    assert main(["mcp", "--root", str(tmp_path)]) == 2
+    assert "pip install 'seismo[mcp]'" in capsys.readouterr().err
