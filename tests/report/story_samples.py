@@ -35,7 +35,7 @@ def never(number):
 def main():
     for step in range(100):
         parse('{"a": [1, 2, 3]}')
-        slow(20000)
+        slow(5000)
         helped.__func__(step)
     thread = threading.Thread(target=slow, args=(1000,))
     thread.start()

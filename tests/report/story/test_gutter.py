@@ -79,11 +79,11 @@ def test_lines_have_hits_and_times(folder, told):
     document = told("lines")
     notes = notes_of(document, folder)
     loop = notes[line_of("        total += step * step % 7")]
-    assert loop["hits"] == 100 * 20000 + 1000
+    assert loop["hits"] == 100 * 5000 + 1000
     whole = [note for file in files_of(document) for note in file["lines"]]
     known = [words.rank(note["own_ns"], note["own_error_ns"]) for note in (loop, *whole)]
     assert loop["heat"] == pytest.approx(known[0] / max(known) if any(known) else 0, abs=0.001)
-    assert "2,001,000 hits" in loop["words"]
+    assert "501,000 hits" in loop["words"]
     assert words.time(loop["own_ns"], loop["own_error_ns"], SIGNS) in loop["words"]
     assert line_of("    if number > 3:") not in notes
 

@@ -184,7 +184,7 @@ def test_the_tree_has_the_numbers_of_the_report(folder, stories):
 def test_a_line_has_its_function_and_its_source(stories):
     told = json.loads(document(stories["lines"]))["sections"]["lines"]["rows"]
     (loop,) = [row for row in told if row["source"] == "total += step * step % 7"]
-    assert loop["hits"] == 100 * 20000 + 1000
+    assert loop["hits"] == 100 * 5000 + 1000
     assert loop["function"] == "__main__:slow"
     assert os.path.basename(loop["file"]) == "app.py"
 
@@ -261,7 +261,7 @@ def test_no_line_more_than_asked_for(stories, name, form):
 
 
 def test_json_of_any_length_has_its_schema(stories):
-    for lines in range(1, 120, 7):
+    for lines in (1, 8, 20, 50, 110):
         for name in ("trace", "objects", "coverage"):
             VALIDATOR.validate(json.loads(document(stories[name], lines)))
 
