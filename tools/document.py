@@ -7,14 +7,15 @@ different places and name an option's value once or twice. So the page is writte
 Options and paragraphs that several commands share are printed at the first of them; the others list the options' names.
 """
 
+import contextlib
+import io
 import os
 import re
-import subprocess
 import sys
 import textwrap
 from pathlib import Path
 
-from seismo.cli.main import VERBS
+from seismo.cli import main as command
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "cli.md"
@@ -30,16 +31,19 @@ NAME = re.compile(r"(?:^  |, )(--?[a-z][\w-]*|[A-Z]+)")
 
 def help_of(*words: str) -> str:
     """Return what `seismo WORDS --help` prints on a terminal of 80 columns."""
-    environment = {**os.environ, "COLUMNS": "80", "NO_COLOR": "1"}
-    command = [sys.executable, "-m", "seismo", *words, "--help"]
-    return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
+    os.environ |= {"COLUMNS": "80", "NO_COLOR": "1"}
+    with contextlib.redirect_stdout(io.StringIO()) as out:
+        command.main([*words, "--help"])
+    return out.getvalue()
 
 
 def page() -> str:
     """Return the page as it should be."""
     parts = [HEAD, f"## seismo\n\n```text\n{help_of().rstrip()}\n```\n"]
     first: dict[str, str] = {}
-    parts += [f"## seismo {verb}\n\n```text\n{without_repeats(help_of(verb), verb, first)}\n```\n" for verb in VERBS]
+    parts += [
+        f"## seismo {verb}\n\n```text\n{without_repeats(help_of(verb), verb, first)}\n```\n" for verb in command.VERBS
+    ]
     return "\n".join(parts)
 
 

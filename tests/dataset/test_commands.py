@@ -1,24 +1,37 @@
 """Datasets on the command line: a folder wherever a file goes."""
 
 import json
+import shutil
 
 import pytest
+import random_recordings
 
 from seismo.dataset import append
 from seismo.model import Builder, merge, read
 
 
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """A folder with four recordings, and a dataset of them with two versions."""
+    folder = tmp_path_factory.mktemp("made")
+    paths = [folder / f"{seed}.seismo" for seed in range(4)]
+    for seed, path in enumerate(paths):
+        random_recordings.calls(seed).save(path)
+    append(folder / "ds", paths[:2], {"version": "1"})
+    append(folder / "ds", paths[2:], {"version": "2"})
+    return folder
+
+
 @pytest.fixture
-def files(make, tmp_path):
-    for seed in range(4):
-        make(seed).save(tmp_path / f"{seed}.seismo")
+def files(made, tmp_path):
+    for path in made.glob("*.seismo"):
+        shutil.copy(path, tmp_path)
     return [f"{seed}.seismo" for seed in range(4)]
 
 
 @pytest.fixture
-def folder(seismo, files):
-    assert seismo("export", *files[:2], "-f", "dataset", "-o", "ds", "--label", "version=1")[0] == 0
-    assert seismo("export", *files[2:], "-f", "dataset", "-o", "ds", "--label", "version=2")[0] == 0
+def folder(made, tmp_path):
+    shutil.copytree(made / "ds", tmp_path / "ds")
     return "ds"
 
 

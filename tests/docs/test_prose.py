@@ -8,6 +8,7 @@ import tokenize
 
 import pytest
 from paths import ROOT
+from syntax import statements
 
 PAGES = sorted(path for folder in (ROOT, ROOT / "docs") for path in folder.glob("*.md"))
 SOURCES = sorted((ROOT / "src").rglob("*.py"))
@@ -40,7 +41,7 @@ def long_sentences(text: str) -> list[str]:
 
 def docstrings(source: str) -> list[str]:
     """Return the docstrings, attributes' included, without their indented blocks."""
-    bare = (node.value for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Expr))
+    bare = (node.value for node in statements(ast.parse(source)) if isinstance(node, ast.Expr))
     texts = [node.value for node in bare if isinstance(node, ast.Constant) and isinstance(node.value, str)]
     return [re.sub(r"^  .*$", "", inspect.cleandoc(text), flags=re.MULTILINE) for text in texts]
 
