@@ -17,11 +17,6 @@ SOURCES = {
     "a long chain of elif": (LONG_CHAIN, set(range(1, 801)), set(range(1, 801, 2))),
 }
 
-# Programs on which coverage.py's two cores come to different results, and seismo to that of the C tracer. Of a
-# condition that raises on its own line (`if a: raise B`), the core on sys.monitoring does not know that it went out of
-# the function or to the handler.
-C_TRACER_ONLY = {"branching", "raises", "withs"}
-
 # An exception that leaves a `with` and the function: up to 3.13 the way out is the `with` statement's, for
 # coverage.py and for seismo. 3.14 tells trace functions that the frame is left from the line that raised, and so
 # coverage.py takes that line's way out for taken.
