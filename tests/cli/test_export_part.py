@@ -137,24 +137,10 @@ def test_any_format_holds_a_part(seismo, program, cut, tmp_path):
     seismo("export", program, *words, "-f", "pstats", "-o", "part.pstats", "--time", "wait", status=2)
 
 
-@pytest.fixture(scope="module")
-def passed(tmp_path_factory):
-    """The trace of a program that does nothing."""
-    path = tmp_path_factory.mktemp("passed") / "t.seismo"
-    children.seismo("trace", "-q", "-o", path, "-c", "pass")
-    return path
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["--from", "soon"], "'soon' is no time"),
-        (["--to", "end-x"], "is no time"),
-        (["--where", "durration > 1ms"], "there is no term 'durration'"),
-    ],
-)
-def test_mistakes_are_said(seismo, passed, words, message):
-    assert message in seismo("export", passed, *words, "-o", "part.seismo", status=2).stderr
+@pytest.mark.parametrize(("word", "value"), [("--from", "soon"), ("--to", "end-soon")])
+def test_what_is_no_time_is_said(seismo, program, word, value):
+    said = seismo("export", program, word, value, "-o", "part.seismo", status=2).stderr
+    assert said.startswith(f"seismo: 'soon' is no time\n        {word}\n")
 
 
 def test_a_profile_has_nothing_to_cut(seismo, recording):

@@ -8,7 +8,18 @@ import pytest
 
 PROGRAM = "def f(n): return n and f(n - 1)\nfor _ in range(3000): f(3)\n"
 # The command, with a bar that does not wait for a second of work.
-AT_ONCE = "import sys; import seismo.cli.progress as p; p.DELAY = 0; from seismo.cli.main import main; sys.exit(main())"
+BEGIN = "import sys; import seismo.cli.progress as p; p.DELAY = 0; from seismo.cli.main import main; "
+AT_ONCE = BEGIN + "sys.exit(main())"
+ONE_BY_ONE = BEGIN + "[print('=====') for words in sys.argv[1:] if not main(words.split())]"
+WORK = {
+    "export trace.seismo -o a.pftrace --force": "writing calls .* 12,00. of 12,00. ",
+    "export profile.seismo -o a.json --force": "writing losses .* ",
+    "merge profile.seismo trace.seismo -o m.seismo --force": "writing timelines .* 1 of 1 ",
+    "report cover.seismo --html pages": "writing files .* 1 of 1 ",
+    "report profile.seismo --html a.html": "making the page: packing .* 3 of 4 ",
+    "diff profile.seismo trace.seismo": "comparing .*",
+    "info trace.seismo --verify": "recounting the calls .*",
+}
 
 
 @pytest.fixture(scope="module")
@@ -31,23 +42,11 @@ def shown(folder, on_terminal):
     return run
 
 
-@pytest.mark.parametrize(
-    ("words", "work"),
-    [
-        (["export", "trace.seismo", "-o", "a.pftrace", "--force"], "writing calls .* 12,00. of 12,00. "),
-        (["export", "profile.seismo", "-o", "a.json", "--force"], "writing losses .* "),
-        (["merge", "profile.seismo", "trace.seismo", "-o", "m.seismo", "--force"], "writing timelines .* 1 of 1 "),
-        (["report", "cover.seismo", "--html", "pages"], "writing files .* 1 of 1 "),
-        (["report", "profile.seismo", "--html", "a.html"], "making the page: packing .* 3 of 4 "),
-        (["diff", "profile.seismo", "trace.seismo"], "comparing .*"),
-        (["info", "trace.seismo", "--verify"], "recounting the calls .*"),
-    ],
-    ids=lambda value: " ".join(value[:2]) if isinstance(value, list) else "",
-)
-def test_long_work_shows_what_is_done(shown, words, work):
-    screen = shown(*words)
-    assert re.search(rf"seismo: {work}.*0:00:0", screen)
-    assert screen.endswith("\x1b[2K") or "\x1b[2K" in screen.rpartition("0:00:0")[2], "the bar is erased at the end"
+def test_long_work_shows_what_is_done(shown):
+    screens = shown(*WORK, code=ONE_BY_ONE).split("=====\r\n")[:-1]
+    for screen, (words, work) in zip(screens, WORK.items(), strict=True):
+        assert re.search(rf"seismo: {work}.*0:00:0", screen), words
+        assert "\x1b[2K" in screen.rpartition("0:00:0")[2], "the bar is erased at the end"
 
 
 def test_a_report_is_not_mixed_with_the_bar(folder, shown):

@@ -224,17 +224,6 @@ def test_growth_over_the_sizes_of_a_parametrized_test(project):
     assert (suite.get("failures"), suite.get("tests")) == ("3", "4")
 
 
-@pytest.mark.matrix
-def test_a_baseline_of_other_versions_is_compared_when_asked(project, kept):
-    (project.folder / "seismo-check-tests.txt").write_text(re.sub(r"(?m)^python .*", "python 3.9.1", kept[0]))
-    status, said = project.check("--seismo-no-objects")
-    assert status == 1
-    assert "--seismo-tolerate" in said
-    status, said = project.check("--seismo-no-objects", "--seismo-tolerate", "5")
-    assert status == 0, said
-    assert "other versions than the baseline's: Python was 3.9.1" in said
-
-
 BORN = """\
 import pytest
 from app import *

@@ -9,8 +9,10 @@ from seismo.coverage.coverage_report import CoverageReport, FileCoverage, Proble
 from seismo.coverage.percentages import too_little
 from seismo.coverage.settings import Settings
 from seismo.errors import UsageError
+from seismo.model import Builder
 from seismo.report.coverage.story import missing_text, total_text
 from seismo.report.coverage.text import write_end, write_line, write_problems, write_table
+from seismo.report.facts import header
 from seismo.report.words import Signs
 
 
@@ -133,9 +135,6 @@ def test_problems_are_listed():
 
 
 def test_the_end_of_a_program_of_which_nothing_is_left():
-    from seismo.coverage.settings import Settings
-    from seismo.model import Builder
-
     stream = io.StringIO()
     settings = Settings(folder="/", fail_under=50, notes=("x: not taken over: y",))
     write_end(stream, Builder().build({"recorder": "coverage"}), report(), settings, "r.seismo")
@@ -161,9 +160,6 @@ def test_few_missing_lines_need_no_line_of_their_own():
 
 def test_the_facts_count_a_line_once():
     """A module that ran as __main__ and by its name has its lines twice."""
-    from seismo.model import Builder
-    from seismo.report.facts import header
-
     builder = Builder()
     for module in ("__main__", "app"):
         function = builder.function(module, "<module>", "app.py", 1)
