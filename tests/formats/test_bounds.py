@@ -87,8 +87,6 @@ def test_a_packed_bomb_is_refused_before_it_is_unpacked(tmp_path, content):
         "try:\n    formats.read(sys.argv[1])\nexcept formats.FormatError as error:\n    print(error)\n"
     )
     assert "it unpacks to more than" in " ".join(limited(program, path, megabytes=200))
-    with pytest.raises(FormatError, match="it unpacks to more than"):
-        formats.read(path)
 
 
 @pytest.mark.matrix

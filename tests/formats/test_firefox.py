@@ -6,6 +6,7 @@ import io
 import itertools
 import json
 from collections import Counter
+from types import SimpleNamespace
 
 import format_samples as samples
 import journal_made
@@ -167,15 +168,11 @@ def tachyon():
     """A profile that the collector of Python's library makes of two stacks."""
     from profiling.sampling.gecko_collector import GeckoCollector
 
-    class Info:
-        def __init__(self, **fields):
-            self.__dict__.update(fields)
-
     collector = GeckoCollector(1000)
     inner, outer = ("/src/app.py", (7, 7, 0, 0), "inner", None), ("/src/app.py", (3, 3, 0, 0), "outer", None)
     for at, frames in ((0, [inner, outer]), (1000, [outer]), (2000, [inner, outer])):
-        thread = Info(thread_id=5, status=3, frame_info=frames)
-        collector.collect([Info(interpreter_id=0, threads=[thread])], timestamps_us=[10_000 + at])
+        thread = SimpleNamespace(thread_id=5, status=3, frame_info=frames)
+        collector.collect([SimpleNamespace(interpreter_id=0, threads=[thread])], timestamps_us=[10_000 + at])
     return collector._build_profile()
 
 
