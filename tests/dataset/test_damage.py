@@ -1,9 +1,11 @@
 """What is wrong with a part of a dataset is a sentence, and the rest goes on."""
 
 import json
+import shutil
 
 import chunks
 import pytest
+import random_recordings
 
 from seismo.errors import RecordingError
 
@@ -13,10 +15,16 @@ parquet = pytest.importorskip("pyarrow.parquet", reason="datasets need PyArrow")
 from seismo.dataset import Dataset, append, is_dataset  # noqa: E402
 
 
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("whole") / "ds"
+    append(folder, [random_recordings.calls(seed, paths=300) for seed in range(3)])
+    return folder
+
+
 @pytest.fixture
-def folder(make, tmp_path):
-    append(tmp_path / "ds", [make(seed, paths=300) for seed in range(3)])
-    return tmp_path / "ds"
+def folder(whole, tmp_path):
+    return shutil.copytree(whole, tmp_path / "ds")
 
 
 def recording_with_most(folder):
