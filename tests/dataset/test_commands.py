@@ -48,21 +48,6 @@ def test_export_goes_on_after_a_file_that_cannot_be_read(seismo, files, tmp_path
     assert seismo("export", *files, "-f", "dataset", "-o", "ds")[0] == 0
 
 
-def test_report_of_a_dataset_has_the_numbers_of_a_merge(seismo, folder, files):
-    assert seismo("merge", *files, "-o", "all.seismo")[0] == 0
-    status, text, _ = seismo("report", folder, "--limit", "0")
-    other = seismo("report", "all.seismo", "--limit", "0")[1]
-    assert status == 0
-
-    def table(text):
-        part = text.partition("Functions by own time")[2].partition("\n\n")[0]
-        return [line.partition("  m")[2] for line in part.splitlines()[2:]]
-
-    assert table(text)
-    assert table(text) == table(other)
-    assert "4 processes" in text
-
-
 def test_idle_threads_are_left_out_as_of_a_merge(seismo, tmp_path):
     names = []
     for pid in range(3):

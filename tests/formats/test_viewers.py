@@ -11,7 +11,6 @@ import json
 import threading
 from collections import Counter
 from pathlib import Path
-from typing import ClassVar
 
 import browser
 import journal_made
@@ -39,8 +38,6 @@ QUERY = """async (sql) => {
 
 
 class Files(http.server.SimpleHTTPRequestHandler):
-    extensions_map: ClassVar = {**http.server.SimpleHTTPRequestHandler.extensions_map, ".wasm": "application/wasm"}
-
     def log_message(self, *words):
         pass
 

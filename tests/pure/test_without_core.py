@@ -10,7 +10,7 @@ from paths import ROOT
 import seismo as package
 
 HERE = Path(package.__file__).parent
-RECORDING = ["profile", "trace", "lines", "cover", "objects", "check"]
+MORE = [pytest.param(verb, marks=pytest.mark.matrix) for verb in ("trace", "lines", "cover", "objects")]
 NOTE = "seismo: seismo has no native core on this platform: it reads recordings in plain Python, which takes longer\n"
 
 
@@ -52,7 +52,7 @@ def test_recordings_are_merged_and_compared(without_core, recording, tmp_path):
     assert done.stdout == seismo("diff", recording, tmp_path / "both.seismo").stdout
 
 
-@pytest.mark.parametrize("verb", RECORDING)
+@pytest.mark.parametrize("verb", ["profile", "check", *MORE])
 def test_recording_is_refused_with_a_sentence(without_core, verb, tmp_path):
     done = ran(without_core, verb, "-c", "print('ran')", status=2)
     assert done.stdout == ""

@@ -114,13 +114,7 @@ def test_only_the_tree_folds(report):
 
 
 @pytest.mark.parametrize(
-    "options",
-    [
-        {"libraries": True},
-        {"all": True},
-        {"module": ["*"]},
-    ],
-    ids=["--libraries", "--all", "--module"],
+    "options", [{"libraries": True}, {"all": True}, {"module": ["*"]}], ids=lambda one: next(iter(one))
 )
 def test_what_was_asked_for_is_open(report, options):
     lines = report(tree(REQUEST), 200, **{"tree": True, "min": 1, **options})
@@ -133,48 +127,75 @@ def test_a_recording_of_chosen_functions_is_open(report):
     assert any("flask.views:dispatch" in line for line in report(recording, 200, tree=True, min=1))
 
 
-def test_nothing_is_folded_where_the_program_itself_is_installed(report):
-    recording = tree("""
+# Trees of calls, each with the rows that are shown of it.
+OWN_CODE = {
+    "nothing is folded in a program of libraries alone": """
 tool.__main__:<module> 1
   flask.app:main 50
     jinja2.environment:Template.render 49
-""")
-    assert rows(report(recording, 120, tree=True, min=1)) == [
-        "__main__:<module>  tool/__main__.py:1",
-        "flask.app:main  app.py:1",
-        "jinja2.environment:Template.render  environment.py:1",
-    ]
 
-
-def test_an_installed_program_is_own_code(report):
-    recording = tree("""
+__main__:<module>  tool/__main__.py:1
+flask.app:main  app.py:1
+jinja2.environment:Template.render  environment.py:1
+""",
+    "an installed program is own code": """
 tool.__main__:<module> 20
   flask.app:main 30
     jinja2.environment:Template.render 20
       app:page 30
-""")
-    assert rows(report(recording, 120, tree=True, min=1)) == [
-        "__main__:<module>  tool/__main__.py:1",
-        "flask.app:main  … 2 paths of flask, jinja2",
-        "app:page  app.py:1",
-    ]
 
-
-def test_compiled_modules_of_the_program_are_own_code(report):
-    """Of black, mypyc has compiled nearly all: what click calls back is black's, and no part of a fold."""
-    recording = tree("""
+__main__:<module>  tool/__main__.py:1
+flask.app:main  … 2 paths of flask, jinja2
+app:page  app.py:1
+""",
+    # Of black, mypyc has compiled nearly all: what click calls back is black's.
+    "so are its compiled modules": """
 tool.__main__:<module> 20
   flask.app:main 10
     jinja2.environment:Template.render 10
       (C) tool.core:run 50
         (C) other.core:help 5
-""")
-    assert rows(report(recording, 120, tree=True, min=1)) == [
-        "__main__:<module>  tool/__main__.py:1",
-        "flask.app:main  … 2 paths of flask, jinja2",
-        "tool.core:run  (compiled, its inside is not recorded)",
-        "other.core:help  (compiled, its inside is not recorded)",
-    ]
+
+__main__:<module>  tool/__main__.py:1
+flask.app:main  … 2 paths of flask, jinja2
+tool.core:run  (compiled, its inside is not recorded)
+other.core:help  (compiled, its inside is not recorded)
+""",
+    # A server that waited nearly all of the time still shows its requests.
+    "waiting counts for nothing": """
+threading:Thread._bootstrap 1
+  threading:Thread.run 1
+    (C) select:epoll.poll 1000
+    flask.app:Flask.__call__ 20
+      app:page 30
+        app:price 20
+
+threading:Thread._bootstrap  … 4 paths of threading, flask
+app:page  app.py:1
+app:price  app.py:1
+""",
+    "an imported module is as if own code had called it": """
+__main__:<module> 30
+  (C) builtins:__import__ 1
+    importlib._bootstrap:_find_and_load 1
+      (C) builtins:exec 1
+        flask.app:<module> 20
+          (C) builtins:__import__ 1
+            importlib._bootstrap:_find_and_load 1
+              jinja2.environment:<module> 10
+      (C) marshal:loads 15
+
+__main__:<module>  main.py:1
+import flask.app  app.py:1
+import jinja2.environment  environment.py:1
+""",
+}
+
+
+@pytest.mark.parametrize("name", OWN_CODE)
+def test_what_is_own_code(report, name):
+    text, shown = OWN_CODE[name].split("\n\n")
+    assert rows(report(tree(text), 120, tree=True, min=1)) == shown.splitlines()
 
 
 @pytest.mark.parametrize(("own", "folded"), [(9, False), (11, True)])
@@ -193,47 +214,6 @@ __main__:<module> {own}
         lines = report(recording, 120, tree=True, min=1)
         assert any("json.encoder:encode" in line for line in lines) != folded
         assert ("libraries folded" in " ".join(lines)) == folded
-
-
-def test_waiting_counts_for_nothing(report):
-    """A server that waited nearly all of the time still shows its requests."""
-    lines = report(
-        tree("""
-threading:Thread._bootstrap 1
-  threading:Thread.run 1
-    (C) select:epoll.poll 1000
-    flask.app:Flask.__call__ 20
-      app:page 30
-        app:price 20
-"""),
-        120,
-        tree=True,
-        min=1,
-    )
-    assert rows(lines) == [
-        "threading:Thread._bootstrap  … 4 paths of threading, flask",
-        "app:page  app.py:1",
-        "app:price  app.py:1",
-    ]
-
-
-def test_imports_are_as_if_own_code_had_called_the_module(report):
-    recording = tree("""
-__main__:<module> 30
-  (C) builtins:__import__ 1
-    importlib._bootstrap:_find_and_load 1
-      (C) builtins:exec 1
-        flask.app:<module> 20
-          (C) builtins:__import__ 1
-            importlib._bootstrap:_find_and_load 1
-              jinja2.environment:<module> 10
-      (C) marshal:loads 15
-""")
-    assert rows(report(recording, 120, tree=True, min=1)) == [
-        "__main__:<module>  main.py:1",
-        "import flask.app  app.py:1",
-        "import jinja2.environment  environment.py:1",
-    ]
 
 
 def test_recursion_through_a_library_ends(report):
