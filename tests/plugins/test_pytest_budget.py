@@ -64,80 +64,31 @@ def fib(n):
 """
 
 
-KINDS = """
-@budget(calls={"*:execute": 1})
-def test_one_query(db): names(db)
-
-@budget(calls={"*:execute": 20})
-def test_queries_over(db): orders(db)
-
-@budget(calls={"*:execute": 21})
-def test_queries(db): orders(db)
-
-@budget(calls={"test_it:step": 9})
-def test_step_over(): work(10)
-
-@budget(calls={"test_it:step": 10, "test_it.work": 1})
-def test_step(): work(10)
-
-@budget(calls={"test_it:*": 11})
-def test_all_of_a_module_over(): work(10)
-
-@budget(calls={"test_it:*": 12})
-def test_all_of_a_module(): work(10)
-
-@budget(calls={"*:fib": 24})
-def test_recursion_over(): fib(6)
-
-@budget(calls={"*:fib": 25})
-def test_recursion(): fib(6)
-
-@budget(calls=12)
-def test_calls(): work(10)
-
-@budget(calls=11)
-def test_calls_over(): work(10)
-
-@budget(lines=32)
-def test_lines():
-    work(10)
-
-@budget(lines=31)
-def test_lines_over():
-    work(10)
-
-@budget(lines={"*:step": 10})
-def test_lines_of_a_function():
-    work(10)
-
-@budget(lines={"*:step": 9})
-def test_lines_of_a_function_over():
-    work(10)
+# What runs, and a budget with its exact number.
+EXACT = [
+    ("names(db)", 'calls={"*:execute": %d}', 1),
+    ("orders(db)", 'calls={"*:execute": %d}', 21),
+    ("work(10)", 'calls={"test_it:step": %d, "test_it.work": 1}', 10),
+    ("work(10)", 'calls={"test_it:*": %d}', 12),
+    ("work(10)", "calls=%d", 12),
+    ("fib(6)", 'calls={"*:fib": %d}', 25),
+    ("in_a_thread(4)", 'calls={"*:step": %d}', 4),
+    ("work(10)", "lines=%d", 32),
+    ("work(10)", 'lines={"*:step": %d}', 10),
+    ("fails(3)", 'exceptions={"*:failing": %d}', 3),
+]
+CLASSES = """
+def in_a_thread(n):
+    thread = threading.Thread(target=work, args=[n])
+    thread.start(); thread.join()
 
 def failing(n):
     raise KeyError(n)
 
-@budget(exceptions={"*:failing": 2})
-def test_exceptions():
-    for i in range(2):
+def fails(n):
+    for i in range(n):
         with pytest.raises(KeyError):
             failing(i)
-
-@budget(exceptions={"*:failing": 2})
-def test_exceptions_over():
-    for i in range(3):
-        with pytest.raises(KeyError):
-            failing(i)
-
-@budget(calls={"*:step": 3})
-def test_threads_over():
-    thread = threading.Thread(target=work, args=[4])
-    thread.start(); thread.join()
-
-@budget(calls={"*:step": 4})
-def test_threads():
-    thread = threading.Thread(target=work, args=[4])
-    thread.start(); thread.join()
 
 class TestMethods(unittest.TestCase):
     def setUp(self):
@@ -154,16 +105,16 @@ class TestClass:
     @budget(calls={"*:step": 4})
     def test_nearest_budget(self): work(4)
 
-@pytest.mark.parametrize("n", [1, 2])
-def test_unmarked(n): work(n)
-
 @budget(calls={"sqlite3:*": 0})
 def test_fixtures_do_not_count(db): pass
 """
 
 
 def test_budgets_are_exact(run):
-    source = KINDS.replace('@pytest.mark.parametrize("n", [1, 2])\ndef test_unmarked(n): work(n)\n', "")
+    source = CLASSES
+    for number, (body, given, exact) in enumerate(EXACT):
+        for end, least in (("", exact), ("_over", exact - 1)):
+            source += f"@budget({given % least})\ndef test_{number}{end}(db):\n    {body}\n"
     assert outcomes(run(source)) == expected(source, "_over")
 
 
