@@ -1,33 +1,13 @@
-"""Call graphs from trees and trees from call graphs."""
+"""Trees from call graphs."""
 
 import itertools
 
-import format_samples as samples
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from seismo.formats.call_graph import SPREAD, Cost, Graph, call_graph, into_tree
-from seismo.formats.call_trees import CallTrees
+from seismo.formats.call_graph import SPREAD, Cost, Graph, into_tree
 from seismo.formats.function_names import Frame
 from seismo.model import Builder
-
-
-@settings(max_examples=40, deadline=None)
-@given(samples.recordings())
-def test_a_graph_has_the_models_sums(recording):
-    """Two ways to the same numbers: here by a walk, in the native core by columns."""
-    forest = CallTrees(recording)
-    graph = call_graph(forest, range(len(recording.functions)), range(forest.threads))
-    seen = {row.function for row in recording.tree}
-    assert set(graph.functions) == seen
-    for row in recording.functions:
-        if row.id in seen:
-            cost = graph.functions[row.id]
-            assert cost.calls == row.calls
-            assert cost.own == pytest.approx(row.own_ns)
-            assert cost.total == pytest.approx(row.total_ns)
-            assert cost.primitive <= cost.calls <= cost.nested_calls or cost.primitive < cost.calls
 
 
 def build(graph):

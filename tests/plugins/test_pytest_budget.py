@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import re
-import subprocess
 
-import children
 import pytest
-from inner import PLUGIN, expected, outcomes, recorded
+from inner import PLUGIN, Project, expected, outcomes, recorded
 
 # Here, or each inner pytest has modules of its own, some of which outlive it as attributes of their packages.
 import seismo.coverage.analysis
@@ -218,7 +216,7 @@ def test_wrong_budgets(run):
     assert set(done.outlines) >= set(MISTAKES.values())
 
 
-def test_budgets_beside_other_recordings(run, pytester):
+def test_budgets_beside_other_recordings(tmp_path):
     source = """
 @budget(calls={"*:step": 10}, lines={"*": 1000})
 def test_fine(): work(10)
@@ -226,18 +224,11 @@ def test_fine(): work(10)
 @budget(calls={"*:step": 9})
 def test_over(): work(10)
 """
-    run(source)
     others = ("--seismo-profile", "-p", "xdist", "-n", "1", "-p", "pytest_cov", "--cov=.")
-    done = children.python(
-        *("-m", "pytest", "-rA", *OPTIONS, *others),
-        cwd=pytester.path,
-        env=children.environment(pytester.path),
-        stderr=subprocess.STDOUT,
-        status=1,
-    )
-    found = re.findall(r"^(PASSED|FAILED) test_it\.py::(\w+)", done.stdout, re.MULTILINE)
-    assert dict(found) == {"PASSED": "test_fine", "FAILED": "test_over"}, done.stdout
-    assert "seismo_budget: 10 calls" in done.stdout
+    status, said = Project(tmp_path, "", test_it=HEAD + source).run_apart("-rA", *others)
+    found = re.findall(r"^(PASSED|FAILED) test_it\.py::(\w+)", said, re.MULTILINE)
+    assert (status, dict(found)) == (1, {"PASSED": "test_fine", "FAILED": "test_over"}), said
+    assert "seismo_budget: 10 calls" in said
 
 
 def test_lines_beside_coverage_need_its_counts(run):

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import re
-import sys
 
-import children
 import pytest
-from inner import PLUGIN, expected, outcomes, recorded
+from inner import PLUGIN, Project, expected, outcomes, recorded
 
 from seismo.process.objects import recorder
 
@@ -373,25 +371,20 @@ def test_the_marker_is_known(run):
     done.stdout.fnmatch_lines(["@pytest.mark.seismo_no_leaks(warmup=1, runs=3, *"])
 
 
-@recorded
-def test_in_workers(pytester):
-    (pytester.path / "test_it.py").write_text(
-        HEAD
-        + """
+WORKED = """
 @pytest.mark.seismo_no_leaks
 @pytest.mark.parametrize("number", range(4))
 def test_leaks(number):
     if number % 2:
         kept.append(Session())
 """
-    )
-    done = children.run(
-        [sys.executable, "-m", "pytest", "-q", *OPTIONS[:4], "-p", "xdist", "-n2", "--seismo-cover="],
-        cwd=pytester.path,
-        env=children.environment(PYTEST_DISABLE_PLUGIN_AUTOLOAD="1"),
-    )
-    assert "2 failed, 2 passed" in done.stdout, done.stdout + done.stderr
-    assert done.stdout.count("test_it.Session") >= 2
+
+
+@recorded
+def test_in_workers(tmp_path):
+    _, said = Project(tmp_path, "", test_it=HEAD + WORKED).run_apart("-p", "xdist", "-n2", "--seismo-cover=")
+    assert "2 failed, 2 passed" in said, said
+    assert said.count("test_it.Session") >= 2
 
 
 # ---- the fixture ----
