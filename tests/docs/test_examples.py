@@ -20,6 +20,7 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 from children import READING, reading
@@ -145,7 +146,8 @@ class Story:
         """Run a program; in this process, what only reads: the libraries that take tables are slow to import."""
         if RECORDS.search(text) or not READS.search(text):
             return self.run([sys.executable, "-c", text], where)
-        with contextlib.chdir(self.folder), contextlib.redirect_stdout(io.StringIO()) as out:
+        out = io.StringIO()
+        with contextlib.chdir(self.folder), contextlib.redirect_stdout(out), patch.dict(os.environ, SHOWN_AS):
             exec(compile(text, where, "exec"), {"__name__": "__main__"})
         return out.getvalue()
 
