@@ -191,9 +191,9 @@ time.sleep(0.3)
 # Interpreters are made and ended; prints the resident memory, in kilobytes, a third of the way and at the end.
 MANY = f"""{RUN}
 def resident(): return int(open("/proc/self/statm").read().split()[1]) * 4
-for i in range(1, 91):
+for i in range(1, 121):
     run({LEAF!r})
-    if i in (30, 90): print(resident())
+    if i in (40, 120): print(resident())
 """
 
 LONG = f"""{RUN}
@@ -333,7 +333,7 @@ def test_memory_is_constant(kind, tmp_path):
     command = ["profile", "-q", "-o", "kept.seismo", "program.py", kind]
     before, after = map(int, children.seismo(*command, cwd=tmp_path).stdout.split())
     assert after - before < 1500
-    assert calls(seismo.open(tmp_path / "kept.seismo"))["leaf"] == 90 * 100
+    assert calls(seismo.open(tmp_path / "kept.seismo"))["leaf"] == 120 * 100
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -63,8 +63,6 @@ def test_a_program_that_was_stopped_has_the_pause_in_the_call_it_was_in(tmp_path
     verified(path)
     ((start, end),) = calls_of(path, "stopped")
     assert end - start >= paused
-    (waited,) = [row.wait_ns for row in seismo.open(path).functions if row.qualname == "stopped"]
-    assert waited >= 0.9 * paused
     leaves = calls_of(path, "leaf")
     assert len(leaves) == 4000
     assert not [one for one in leaves if one[0] < end and one[1] > start]
