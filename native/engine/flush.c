@@ -111,8 +111,9 @@ static bool write_anew(sm_recording *recording, sm_writer *writer, bool gil, boo
 static void write_rows(sm_recording *recording, bool gil, bool last) {
     sm_output *output = &recording->output;
     sm_engine_lock();
+    uint64_t lost = sm_output_lost(output);
     save(recording, output, gil, last);
-    output->anew = false;
+    output->anew = sm_output_lost(output) != lost; /* the recorders took for written what was not */
     sm_engine_unlock();
     send(output, last);
 }

@@ -29,9 +29,14 @@ typedef struct {
     uint64_t lost;  /* functions dropped for want of memory */
     bool whole;     /* an image: has everything, and nothing is remembered */
     bool gil;       /* saved with the GIL, so the interpreter stands still */
-    bool anew;      /* a new file: has everything, and it is remembered */
+    bool anew;      /* a new file, or one that lacks rows: the next save has everything, and it is remembered */
     uint32_t since; /* a save writes paths from this number on, or 0 for all; the caller holds `disk` (flush.c) */
 } sm_output;
+
+/* Return the number of rows that were dropped for want of memory. */
+static inline uint64_t sm_output_lost(const sm_output *output) {
+    return output->lost + sm_writer_lost(output->writer);
+}
 
 static inline bool sm_output_all(const sm_output *output) {
     return output->whole || output->anew;

@@ -162,7 +162,7 @@ void sm_engine_save(sm_recording *recording, sm_output *output, bool last) {
         output, "other-interpreters", recording->interpreters, -1,
         "interpreters other than the main one (subinterpreters, pools of them): what they ran is not recorded");
     /* A failed write is no loss: a reader of these rows has everything that was written before. */
-    sm_output_loss(output, "out-of-memory", recording->lost_memory + output->lost + sm_writer_lost(output->writer), -1,
+    sm_output_loss(output, "out-of-memory", recording->lost_memory + sm_output_lost(output), -1,
                    "events or rows dropped for want of memory");
     sm_output_unended(output, !last);
 }

@@ -119,10 +119,9 @@ static void write_types(sm_output *output) {
         sum = mix(sum, SM_READ(type->unseen), SM_READ(type->resurrected), type->size) | 1;
         if (!sm_output_all(output) && sum == type->saved)
             continue;
-        uint64_t lost = sm_writer_lost(output->writer);
         write_type(output, type);
         if (!output->whole)
-            type->saved = sm_writer_lost(output->writer) == lost ? sum : 0;
+            type->saved = sum;
     }
 }
 
@@ -214,10 +213,9 @@ static void write_sites(sm_output *output) {
         sum = mix(sum, SM_READ(site->item_bytes), SM_READ(site->died_by_gc), SM_READ(rest->unseen)) | 1;
         if (!sm_output_all(output) && sum == rest->saved)
             continue;
-        uint64_t lost = sm_writer_lost(output->writer) + output->lost;
         write_site(output, i);
         if (!output->whole)
-            rest->saved = sm_writer_lost(output->writer) + output->lost == lost ? sum : 0;
+            rest->saved = sum;
     }
 }
 

@@ -225,11 +225,11 @@ void sm_objects_survivors_forget(void) {
 void sm_objects_write_spans(sm_output *output) {
     sm_objects_spans_state *spans = &sm_objects_spans;
     for (uint32_t i = 0; i < spans->rows_count; i++) {
-        uint64_t sum = changes(&spans->rows[i]), lost = sm_writer_lost(output->writer);
+        uint64_t sum = changes(&spans->rows[i]);
         if (sm_output_all(output) || sum != spans->rows[i].saved || spans->folds != spans->folds_saved)
             write_span(output, i);
         if (!output->whole)
-            spans->rows[i].saved = sm_writer_lost(output->writer) == lost ? sum : 0;
+            spans->rows[i].saved = sum;
     }
     if (output->whole)
         return;

@@ -154,3 +154,13 @@ def begin(fd): start(fd=fd)
 print(problems_of_files("r", begin, lambda: work(3), _core.flush, lambda: work(2), after={after}))
 """
     assert run(program, settings, "once", cwd=tmp_path) == "[]\n"
+
+
+def test_what_had_no_room_is_written_with_the_next_save(tmp_path):
+    """Nothing of it is called again, and what it calls has no path without it."""
+    program = """
+def deep(n): n and deep(n - 1)
+def begin(fd): start(fd=fd)
+print(problems_of_files("r", begin, lambda: deep(100), _core.flush, leaf, after=range(1, 80)))
+"""
+    assert run(program, "'c_functions': 'none'", "once", cwd=tmp_path) == "[]\n"
