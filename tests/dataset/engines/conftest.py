@@ -21,6 +21,9 @@ def start_spark():
     sql = pytest.importorskip("pyspark.sql", reason="make engines installs Spark")
     builder = sql.SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
     builder = builder.config("spark.driver.memory", "600m").config("spark.sql.shuffle.partitions", "4")
+    # To compile what runs once takes most of the time.
+    builder = builder.config("spark.sql.codegen.wholeStage", "false").config("spark.sql.adaptive.enabled", "false")
+    builder = builder.config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1")
     try:
         spark = builder.config("spark.driver.bindAddress", "127.0.0.1").getOrCreate()
     except Exception as error:
