@@ -128,7 +128,7 @@ FREE_THREADED = [ -n "$(PYTHONS)" ] || [ ! -x $(INTERPRETERS) ] || $(INTERPRETER
 matrix: dist $(VENV)/.ready  ## the tests on every interpreter at hand; make matrix PYTHONS="python3.12 python3.14" picks
 	@{ $(AT_HAND); [ -n "$(PYTHONS)" ] || [ ! -x $(INTERPRETERS) ] || \
 	   $(INTERPRETERS) | sed -n 's|^\(3\.1[45]\)\.[0-9]* \(.*\)$$|\1-debug \2-dbg|p'; \
-	   $(FREE_THREADED); } | $(BIN)/python tools/matrix.py --jobs $(WORKERS) dist/*.tar.gz
+	   $(FREE_THREADED); } | $(BIN)/python tools/matrix.py --jobs $$(($(JOBS) + 2)) dist/*.tar.gz
 
 # What builds and tries wheels: for the interpreters at hand, free-threaded ones too, or for this one (FOR=here).
 FOR_WHEELS = $(if $(filter here,$(FOR)),: |,{ $(AT_HAND); $(FREE_THREADED); } |) $(BIN)/python
