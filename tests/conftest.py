@@ -36,12 +36,12 @@ def pytest_collection_modifyitems(items):
             first = firsts.setdefault(item.function, item.callspec.params)
             if sum(value != first[name] for name, value in item.callspec.params.items()) > 1:
                 item.add_marker("matrix")
-    if "CI" not in os.environ:
+    if "CI" not in os.environ or "ASAN_OPTIONS" in os.environ:  # the fuzzers go on under the sanitizers
         fewer_examples({item.function for item in items if hasattr(item, "function")})
 
 
 def fewer_examples(functions):
-    """Take a third of Hypothesis' examples: others each time, while CI takes all of them, always the same."""
+    """Take a third of Hypothesis' examples; without CI, others each time."""
     for function in functions:
         if own := getattr(function, "_hypothesis_internal_use_settings", None):
             function._hypothesis_internal_use_settings = settings(own, max_examples=-(-own.max_examples // 3))
