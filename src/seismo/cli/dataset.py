@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import tempfile
 from math import inf
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -115,6 +114,8 @@ def merge_dataset(files: Sequence[str], output: str, engine: str, form: str | No
         elif engine == "duckdb":
             _save_sum(dataset, output)
         else:
+            import tempfile
+
             with tempfile.TemporaryDirectory(dir=os.path.dirname(output) or None) as folder:
                 compact(dataset, folder, engine)
                 with Dataset(folder) as whole:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import os
 import tokenize
-import zipfile
 import zlib
 from pathlib import Path
 
@@ -64,6 +63,8 @@ def _from_archive(path: str) -> bytes | None:
     """Return a file in a zip archive by a path that continues in the archive, or None."""
     for archive in Path(path).parents:
         if os.path.isfile(archive):  # False, not an error, if a folder may not be searched
+            import zipfile
+
             name = Path(path).relative_to(archive).as_posix()
             try:
                 with zipfile.ZipFile(archive) as opened, opened.open(name) as file:
