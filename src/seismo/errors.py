@@ -85,7 +85,8 @@ def install_command(extra: str) -> str:
     """Return the command that installs an extra of seismo, by pip, pipx or uv, whichever installed seismo."""
     import os
     import sys
-    from importlib import metadata, util
+    from importlib import metadata
+    from importlib.machinery import PathFinder
     from shlex import join
     from shutil import which
 
@@ -98,7 +99,7 @@ def install_command(extra: str) -> str:
         return join(["pipx", "inject", os.path.basename(sys.prefix), *packages])
     if os.path.isfile(os.path.join(sys.prefix, "uv-receipt.toml")):
         return join(["uv", "tool", "install", *(word for one in packages for word in ("--with", one)), *_tool()])
-    if util.find_spec("pip") is None:
+    if PathFinder.find_spec("pip") is None:  # not by importlib.util, at which setuptools may warn of distutils
         return join(["uv", "pip", "install", "--python", sys.executable, f"seismo[{extra}]"])
     python = "python" if which("python") == sys.executable else sys.executable
     return join([python, "-m", "pip", "install", f"seismo[{extra}]"])
