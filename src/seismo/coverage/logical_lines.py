@@ -263,8 +263,11 @@ class Layout:
         return line
 
     def _is_between(self, line: int) -> bool:
-        """Return True for a line outside of logical lines: blank or only a comment, and joined by no backslash."""
-        return self.lines[line - 1].strip()[:1] in ("", "#") and not self.lines[line - 2].endswith("\\")
+        """Return True for a line that is blank, a comment or a backslash, and that no backslash joins to one above."""
+        above = line - 1
+        while self.lines[above - 1].strip() == "\\":
+            above -= 1
+        return self.lines[line - 1].strip()[:1] in ("", "#", "\\") and not self.lines[above - 1].endswith("\\")
 
     def _docstring(self, body: list[ast.stmt]) -> None:
         if body and isinstance(body[0], ast.Expr):
