@@ -73,7 +73,7 @@ test: $(VENV)/.ready  ## the tests of seismo on the machine's python3, but what 
 
 engines: .venv-engines/.ready  ## the tests of datasets and recordings on Dask, Spark (needs Java 17), Ray, joblib, Celery and RQ
 	@command -v java >/dev/null || echo "Spark: NOT RUN: there is no Java here (apt-get install default-jre-headless)."
-	.venv-engines/bin/python -m pytest -q -n $(JOBS) --timeout 600 tests/dataset/engines
+	.venv-engines/bin/python -m pytest -q --timeout 600 tests/dataset/engines
 	.venv-engines/bin/python -m pytest -q -n $(JOBS) --dist loadfile --timeout 600 tests/engines  # starts engines of its own
 
 # --- the rest -------------------------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ def start_dask():
 def start_spark():
     sql = pytest.importorskip("pyspark.sql", reason="make engines installs Spark")
     builder = sql.SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
-    builder = builder.config("spark.driver.memory", "600m").config("spark.sql.shuffle.partitions", "4")
+    builder = builder.config("spark.driver.memory", "600m").config("spark.sql.shuffle.partitions", "2")
     # To compile what runs once takes most of the time.
     builder = builder.config("spark.sql.codegen.wholeStage", "false").config("spark.sql.adaptive.enabled", "false")
     builder = builder.config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1")

@@ -134,6 +134,7 @@ def test_what_is_damaged_inside_is_left_out(make, tmp_path, engine):
     assert any("is damaged" in row.detail for row in found.losses)
 
 
+@pytest.mark.parametrize("engine", ["duckdb", "dask"], indirect=True)
 def test_merge_command(make, seismo, tmp_path, engine):
     names = [f"{seed}.seismo" for seed in range(3)]
     for seed, name in enumerate(names):
