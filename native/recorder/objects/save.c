@@ -165,7 +165,7 @@ static void write_ages(sm_output *output, uint32_t site, uint32_t unit, const ui
 
 /* Return the number of the node's row, or -1 if rows may be missing because memory ran out. */
 static int64_t node_number(const sm_output *output, const void *node) {
-    if (node == NULL || output->lost != 0 || sm_writer_lost(output->writer) != 0)
+    if (node == NULL || sm_output_lost(output) != 0)
         return -1;
     return sm_calltree_number(node);
 }

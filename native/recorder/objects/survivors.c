@@ -140,10 +140,9 @@ static bool bring_up_to_date(sm_output *output, pair_set *now) {
     keep_rows(now);
     give_rows(now);
     for (pair *at = now->pairs; at < now->pairs + now->count; at++) {
-        uint64_t lost = sm_writer_lost(output->writer);
         if (at->count != at->written || output->anew)
             write_pair(output, at->row, at->key, at->count);
-        at->written = sm_writer_lost(output->writer) == lost ? at->count : 0;
+        at->written = at->count;
     }
     for (uint32_t row = 0; row < kept.rows; row++) {
         if (kept.taken[row] == OLD)
