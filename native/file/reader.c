@@ -1,4 +1,4 @@
-/* The reader, first half: chunks and their contents. reader_check.c makes the result sound.
+/* The reader: chunks and their contents. read_data.c holds the result, and reader_check.c makes it sound.
  *
  * If a checksum fails, the chunk's length may be damaged too, so the reader searches byte by byte for a known kind with
  * a valid checksum. Failed checksums are limited to four times the file's size. A lost chunk of strings leaves empty
@@ -9,9 +9,7 @@
  * bytes plus SM_FREE_IDS, and row_of is an array by id. */
 #include "file/reader.h"
 
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -35,49 +33,7 @@ enum { SM_FREE_IDS = 1 << 16 }; /* ids may exceed the number of bytes by this mu
 
 typedef enum { GOOD, BAD, NO_MEMORY } result;
 
-void sm_read_problem(sm_read_data *data, uint64_t offset, const char *format, ...) {
-    if (data->problem == NULL)
-        data->problem = sm_calloc(SM_MAX_PROBLEMS, sizeof *data->problem);
-    if (data->problem == NULL || data->problems == SM_MAX_PROBLEMS) {
-        data->more_problems++;
-        return;
-    }
-    sm_problem *problem = &data->problem[data->problems++];
-    problem->offset = offset;
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(problem->text, sizeof problem->text, format, arguments);
-    va_end(arguments);
-}
-
-void sm_read_free(sm_read_data *data) {
-    sm_free(data->offsets);
-    sm_buffer_free(&data->data);
-    sm_buffer_free(&data->meta);
-    for (int kind = 0; kind < SM_JOURNAL_KINDS; kind++)
-        sm_buffer_free(&data->journal[kind]);
-    for (int t = 0; t < SM_TABLES; t++) {
-        for (int c = 0; c < SM_MAX_COLUMNS; c++)
-            sm_free(data->table[t].column[c]);
-        sm_free(data->table[t].row_of);
-    }
-    sm_free(data->problem);
-    memset(data, 0, sizeof *data);
-}
-
 /* ---- strings and meta ---- */
-
-static bool reserve_strings(sm_read_data *data, size_t strings) {
-    return sm_room(&data->offsets, &data->offsets_room, strings + 1, sizeof *data->offsets);
-}
-
-int64_t sm_read_add_string(sm_read_data *data, const char *text) {
-    size_t length = strlen(text);
-    if (!reserve_strings(data, data->strings + 1) || sm_buffer_append(&data->data, text, length) < 0)
-        return -1;
-    data->offsets[++data->strings] = (int64_t)data->data.size;
-    return (int64_t)data->strings - 1;
-}
 
 static result read_strings(reader *r, const uint8_t *at, const uint8_t *end) {
     sm_read_data *data = r->data;
@@ -92,7 +48,7 @@ static result read_strings(reader *r, const uint8_t *at, const uint8_t *end) {
             return BAD;
         check += length;
     }
-    if (!reserve_strings(data, (size_t)(first + count)) || !sm_buffer_reserve(&data->data, (size_t)(end - at)))
+    if (!sm_read_reserve_strings(data, (size_t)(first + count)) || !sm_buffer_reserve(&data->data, (size_t)(end - at)))
         return NO_MEMORY;
     while (data->strings < first) /* strings of a missing chunk are empty */
         data->offsets[++data->strings] = (int64_t)data->data.size;
@@ -469,7 +425,7 @@ sm_read_status sm_read(const uint8_t *bytes, size_t size, sm_read_data *data) {
     data->version = size < SM_FILE_HEADER ? SM_FILE_VERSION : sm_get_u16(bytes + 8);
     if (data->version < 1 || data->version > SM_FILE_VERSION)
         return SM_READ_FUTURE;
-    if (!reserve_strings(data, 64))
+    if (!sm_read_reserve_strings(data, 64))
         return SM_READ_NO_MEMORY;
     data->offsets[0] = data->offsets[1] = 0;
     data->strings = 1;

@@ -4,6 +4,7 @@
  * unchecked. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -56,10 +57,14 @@ typedef enum {
 sm_read_status sm_read(const uint8_t *bytes, size_t size, sm_read_data *data);
 void sm_read_free(sm_read_data *data);
 
-/* Report a problem (printf-like). For the reader's files. */
+/* ---- for the reader's files (read_data.c, reader_check.c) ---- */
+
+/* Report a problem (printf-like). */
 void sm_read_problem(sm_read_data *data, uint64_t offset, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+/* Make room for this number of strings in all. Return false if out of memory. */
+bool sm_read_reserve_strings(sm_read_data *data, size_t strings);
 /* Add a string and return its index, or -1 if out of memory. */
 int64_t sm_read_add_string(sm_read_data *data, const char *text);
-/* Make the contents of the chunks sound (reader_check.c). Return 0 if out of memory. */
+/* Make the contents of the chunks sound. Return 0 if out of memory. */
 int sm_read_check(sm_read_data *data);

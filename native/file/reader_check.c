@@ -224,7 +224,7 @@ static size_t drop_marked(sm_read_data *data, sm_table_kind kind) {
         if (table->row_of[id] == 0)
             continue;
         bool keeps = table->column[0][row] >= 0;
-        for (int c = 1; keeps && c < sm_tables[kind].columns; c++)
+        for (int c = 1; keeps && kept < row && c < sm_tables[kind].columns; c++)
             table->column[c][kept] = table->column[c][row];
         if (keeps)
             table->column[0][kept] = (int64_t)kept;

@@ -59,6 +59,13 @@ struct sm_writer {
 
 /* Return true if the descriptor still is the file that it was at the start (writer.c). */
 bool sm_writer_holds(const sm_writer *w, struct stat *is);
-/* Set the path, and the size from which the file is worth rewriting; free the path (writer_renew.c). */
+
+/* writer_path.c */
+enum { SM_NAME_ROOM = 64 }; /* longest name of a descriptor, and of a temporary file without its folder */
+/* Set the path and the size from which the file is worth rewriting; free the path, and close a file of our own. */
 void sm_writer_find_path(sm_writer *w);
 void sm_writer_forget_path(sm_writer *w);
+/* Set the size from which the file is worth rewriting, by its present size. */
+void sm_writer_plan_renewal(sm_writer *w, uint64_t size);
+/* Set the name under which the system shows what a descriptor refers to. */
+void sm_writer_link_of(int fd, char name[SM_NAME_ROOM]);

@@ -23,81 +23,8 @@
 #include "base/varint.h"
 #include "file/writer_inside.h"
 
-#define WORTH_IT 0.25 /* outdated part that makes rewriting worth it */
-
-enum {
-    LONGEST_PATH = 4096,
-    NAME_ROOM = 64,       /* longest temporary name, without its folder */
-    WORTH_A_COPY = 65536, /* bytes of rows */
-    LEAST_GROWTH = 4096   /* bytes, to spare tiny files frequent renames */
-};
-
-static void plan(sm_writer *w, uint64_t size) {
-    w->renew_at = size < LEAST_GROWTH ? size + LEAST_GROWTH : 2 * size;
-}
-
-static void link_of(int fd, char name[NAME_ROOM]) {
-    snprintf(name, NAME_ROOM, "/proc/self/fd/%d", fd);
-}
-
-/* Return true if the program prints into the same file (/dev/stdout): it would continue in the old one. */
-static bool is_standard_stream(const sm_writer *w) {
-    struct stat is;
-    for (int fd = 0; fd <= 2; fd++)
-        if (fstat(fd, &is) == 0 && is.st_dev == w->device && is.st_ino == w->inode)
-            return true;
-    return false;
-}
-
-void sm_writer_find_path(sm_writer *w) {
-    char name[NAME_ROOM], path[LONGEST_PATH];
-    plan(w, 0);
-    if (w->base != 0 || is_standard_stream(w))
-        return;
-    link_of(w->fd, name);
-    ssize_t length = readlink(name, path, sizeof path - 1);
-    if (length <= 0 || length == sizeof path - 1 || path[0] != '/')
-        return;
-    path[length] = '\0';
-    w->path = sm_copy_chars(path);
-}
-
-void sm_writer_forget_path(sm_writer *w) {
-    if (w->temporary != NULL)
-        unlink(w->temporary);
-    sm_free(w->temporary);
-    sm_free(w->path);
-    if (w->owns)
-        close(w->fd);
-}
-
-int sm_writer_reopen(const sm_writer *w) {
-    char name[NAME_ROOM];
-    link_of(w->fd, name);
-    int fd = w->base >= 0 ? open(name, O_RDONLY | O_CLOEXEC) : -1;
-    if (fd >= 0 && lseek(fd, w->base, SEEK_SET) < 0) {
-        close(fd);
-        fd = -1;
-    }
-    return fd;
-}
-
-void sm_writer_regain(sm_writer *w) {
-    struct stat is;
-    int saved_errno = errno;
-    if (w->path != NULL && w->fd >= 0 && fcntl(w->fd, F_GETFD) < 0 && errno == EBADF) {
-        int fd = open(w->path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
-        bool same = fd >= 0 && fstat(fd, &is) == 0 && is.st_dev == w->device && is.st_ino == w->inode;
-        int number = same ? fcntl(fd, F_DUPFD_CLOEXEC, w->fd) : -1; /* the lowest free number from there on */
-        if (number == w->fd)
-            (void)flock(number, LOCK_EX | LOCK_NB); /* closing the descriptor released our lock */
-        else if (number >= 0)
-            close(number);
-        if (fd >= 0 && fd != number)
-            close(fd);
-    }
-    errno = saved_errno;
-}
+#define WORTH_IT 0.25      /* outdated part that makes rewriting worth it */
+#define WORTH_A_COPY 65536 /* bytes of rows */
 
 /* Return the part of the rows in the file that later ones replaced. */
 static double stale_part(const sm_writer *w) {
@@ -109,14 +36,10 @@ static double stale_part(const sm_writer *w) {
     return taken > ids ? (double)(taken - ids) / (double)taken : 0;
 }
 
-int sm_writer_grown(const sm_writer *w) {
-    return w->path != NULL && (w->torn || w->written >= w->renew_at) && w->lost == 0;
-}
-
 int sm_writer_is_replaced(sm_writer *w) {
     if (w->torn || stale_part(w) >= WORTH_IT)
         return 1;
-    plan(w, w->written); /* new rows have made the file larger */
+    sm_writer_plan_renewal(w, w->written); /* new rows have made the file larger */
     return 0;
 }
 
@@ -179,12 +102,12 @@ static bool is_in_place(const sm_writer *w, struct stat *is) {
 /* Return an unpredictable name in the file's folder. */
 static char *temporary_name(const char *path) {
     size_t folder = (size_t)(strrchr(path, '/') - path);
-    char *name = sm_malloc(folder + NAME_ROOM);
+    char *name = sm_malloc(folder + SM_NAME_ROOM);
     uint64_t random = 0;
     if (name != NULL) {
         (void)syscall(SYS_getrandom, &random, sizeof random, GRND_NONBLOCK); /* if it fails, O_EXCL still protects */
         memcpy(name, path, folder);
-        snprintf(name + folder, NAME_ROOM, "/.seismo-%ld-%016llx.part", (long)getpid(), (unsigned long long)random);
+        snprintf(name + folder, SM_NAME_ROOM, "/.seismo-%ld-%016llx.part", (long)getpid(), (unsigned long long)random);
     }
     return name;
 }
@@ -214,7 +137,7 @@ sm_writer *sm_writer_renew(sm_writer *w) {
     struct stat is, made;
     char *temporary = NULL;
     int saved_errno = errno, fd = is_in_place(w, &is) ? open_next_to(w->path, &temporary) : -1;
-    plan(w, w->written); /* the plan if this fails */
+    sm_writer_plan_renewal(w, w->written); /* the plan if this fails */
     sm_writer *fresh = fd >= 0 ? sm_writer_new(fd) : NULL;
     if (fresh == NULL) {
         if (temporary != NULL)
@@ -245,9 +168,9 @@ sm_writer *sm_writer_renew(sm_writer *w) {
 /* Give the new file the old one's name. */
 static bool rename_over(sm_writer *fresh) {
     if (fresh->temporary == NULL) {
-        char name[NAME_ROOM];
+        char name[SM_NAME_ROOM];
         fresh->temporary = temporary_name(fresh->path);
-        link_of(fresh->fd, name);
+        sm_writer_link_of(fresh->fd, name);
         if (fresh->temporary == NULL || linkat(AT_FDCWD, name, AT_FDCWD, fresh->temporary, AT_SYMLINK_FOLLOW) != 0) {
             SM_CLEAR(fresh->temporary);
             return false;
@@ -279,7 +202,7 @@ int sm_writer_take_place(sm_writer *fresh, sm_writer *w) {
             fresh->fd = number;
             fresh->owns = false;
         }
-        plan(fresh, fresh->written);
+        sm_writer_plan_renewal(fresh, fresh->written);
     }
     errno = saved_errno;
     return done;

@@ -1,8 +1,30 @@
-/* Converts the hub's events to those of a Py_tracefunc, the same on every version. The interpreter's own differ from
- * the documentation: on 3.12, a return by exception has None (gh-110892), and a throw has the exception. */
+/* Converts the hub's events to those of a Py_tracefunc, the same on every version, and calls Python functions with
+ * them. The interpreter's own differ from the documentation: on 3.12, a return by exception has None (gh-110892), and a
+ * throw has the exception. */
 #pragma once
 
+#include "compat/core_lock.h"
+#include "compat/exception.h"
+#include "compat/frame.h"
 #include "hub/hub.h"
+
+/* By PyTrace_...: interned, owned; set by sm_tracefunc_init. */
+extern PyObject *sm_tracefunc_names[8];
+
+/* Initialize, before a function is called. Return -1 with an exception set. */
+int sm_tracefunc_init(void);
+
+/* Call function(frame, event, arg), with None for a NULL arg. Return NULL with an exception set. */
+SM_INLINE PyObject *sm_tracefunc_call(PyObject *function, PyFrameObject *frame, int what, PyObject *arg) {
+    if (sm_frame_before_call(frame) < 0)
+        return NULL;
+    PyObject *arguments[4] = {NULL, (PyObject *)frame, sm_tracefunc_names[what], arg ? arg : Py_None};
+    const size_t count = 3 | PY_VECTORCALL_ARGUMENTS_OFFSET;
+    PyObject *result;
+    SM_CORE_AWAY(result = sm_call(function, arguments + 1, count));
+    sm_frame_after_call(frame);
+    return result;
+}
 
 /* Return the PyTrace_... constant of an event. */
 static inline int sm_tracefunc_what(const sm_hook_event *event) {

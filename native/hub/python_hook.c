@@ -6,35 +6,6 @@
 #include "hooks/py311/thread_slots.h"
 #include "hub/as_tracefunc.h"
 
-static PyObject *event_names[8]; /* owned, interned; by PyTrace_... */
-
-int sm_pyhook_init(void) {
-    static const char *const names[8] = {
-        [PyTrace_CALL] = "call",     [PyTrace_EXCEPTION] = "exception", [PyTrace_LINE] = "line",
-        [PyTrace_RETURN] = "return", [PyTrace_C_CALL] = "c_call",       [PyTrace_C_EXCEPTION] = "c_exception",
-        [PyTrace_OPCODE] = "opcode", [PyTrace_C_RETURN] = "c_return",
-    };
-    for (int i = 0; i < 8; i++)
-        if (event_names[i] == NULL && (event_names[i] = PyUnicode_InternFromString(names[i])) == NULL)
-            return -1;
-    return 0;
-}
-
-SM_INLINE PyObject *call(PyObject *function, PyFrameObject *frame, int what, PyObject *arg) {
-    if (sm_frame_before_call(frame) < 0)
-        return NULL;
-    PyObject *arguments[4] = {NULL, (PyObject *)frame, event_names[what], arg ? arg : Py_None};
-    const size_t count = 3 | PY_VECTORCALL_ARGUMENTS_OFFSET;
-    PyObject *result;
-    SM_CORE_AWAY(result = sm_call(function, arguments + 1, count));
-    sm_frame_after_call(frame);
-    return result;
-}
-
-PyObject *sm_pyhook_call(PyObject *function, PyFrameObject *frame, int what, PyObject *arg) {
-    return call(function, frame, what, arg);
-}
-
 /* The beginnings and ends of frames, which a trace tool needs to manage their local functions. */
 #define FRAME_EVENTS                                                                                                   \
     (SM_HOOK_BIT(SM_HOOK_START) | SM_HOOK_BIT(SM_HOOK_RETURN) | SM_HOOK_BIT(SM_HOOK_UNWIND) |                          \
@@ -54,7 +25,7 @@ static int call_profile(sm_tool *tool, sm_hook_thread *thread, const sm_hook_eve
     PyObject *arg, *made;
     if (frame == NULL || sm_tracefunc_arg(event, &arg, &made) < 0)
         return -1;
-    PyObject *result = call(hook->function, frame, sm_tracefunc_what(event), arg);
+    PyObject *result = sm_tracefunc_call(hook->function, frame, sm_tracefunc_what(event), arg);
     Py_XDECREF(made);
     if (SM_UNLIKELY(result == NULL)) {
         sm_hub_leave(thread, tool);
@@ -69,7 +40,7 @@ static int call_directly(sm_tool *tool, sm_hook_thread *thread, PyFrameObject *f
     sm_pyhook *hook = sm_pyhook_of(tool);
     PyObject *function = Py_NewRef(hook->function);
     Py_INCREF(hook);
-    PyObject *result = sm_pyhook_call(function, frame, what, arg);
+    PyObject *result = sm_tracefunc_call(function, frame, what, arg);
     if (SM_UNLIKELY(result == NULL))
         sm_hub_leave(thread, tool);
     Py_XDECREF(result);

@@ -27,18 +27,12 @@ sm_pyhook *sm_pyhook_new(PyTypeObject *type, PyObject *function, bool trace, PyT
 /* Add the hook to the hub. Return -1 with an exception set. */
 int sm_pyhook_add(sm_pyhook *hook);
 
-/* Initialize, before all else. Return -1 with an exception set. */
-int sm_pyhook_init(void);
-
 /* Return the newest Python hook of the running thread, borrowed, or NULL. */
 sm_pyhook *sm_pyhook_newest(bool trace);
 
 /* Do what sys.setprofile or sys.settrace does, for any thread; NULL removes. Return -1 with an exception set. */
 int sm_pyhook_stand_in(PyTypeObject *type, PyThreadState *tstate, bool trace, PyObject *function);
 PyObject *sm_pyhook_stands_in(PyThreadState *tstate, bool trace); /* borrowed, or NULL */
-
-/* Call function(frame, event, arg), with None for a NULL arg. Return NULL with an exception set. */
-PyObject *sm_pyhook_call(PyObject *function, PyFrameObject *frame, int what, PyObject *arg);
 
 /* python_trace.c */
 int sm_pytrace_call(sm_tool *tool, sm_hook_thread *thread, const sm_hook_event *event);

@@ -153,7 +153,7 @@ static int run(sm_pyhook *hook, PyFrameObject *frame, const sm_hook_event *event
     if (event->kind == SM_HOOK_LINE)
         fields->line = event->line;
     Py_INCREF(function);
-    PyObject *result = sm_pyhook_call(function, frame, sm_tracefunc_what(event), arg);
+    PyObject *result = sm_tracefunc_call(function, frame, sm_tracefunc_what(event), arg);
     Py_DECREF(function);
     fields->line = 0;
     Py_XDECREF(made);
@@ -242,7 +242,7 @@ int sm_pytrace_direct(sm_tool *tool, sm_hook_thread *thread, PyFrameObject *fram
         return 1;
     Py_INCREF(hook); /* the hook may be removed meanwhile, with its table */
     Py_INCREF(function);
-    PyObject *result = sm_pyhook_call(function, frame, what, arg);
+    PyObject *result = sm_tracefunc_call(function, frame, what, arg);
     bool failed = result == NULL;
     if (failed)
         Py_CLEAR(fields->trace);

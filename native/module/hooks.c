@@ -6,6 +6,7 @@
 
 #include "compat/core_lock.h"
 #include "engine/recording.h"
+#include "hub/as_tracefunc.h"
 #include "module/module.h"
 
 static PyTypeObject *hook_type = NULL; /* owned; the module is loaded once in a process */
@@ -269,7 +270,7 @@ PyMethodDef sm_methods_hooks[] = {
 };
 
 int sm_module_add_hooks(PyObject *module) {
-    if (hook_type == NULL && sm_pyhook_init() == 0)
+    if (hook_type == NULL && sm_tracefunc_init() == 0)
         hook_type = (PyTypeObject *)PyType_FromSpec(&hook_spec);
     return hook_type == NULL ? -1 : PyModule_AddObjectRef(module, "Hook", (PyObject *)hook_type);
 }

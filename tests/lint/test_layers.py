@@ -133,18 +133,10 @@ def test_native_files_stand_in_no_other_circle():
 # The same for the functions and data that a file has of another, whatever it includes: the header of a room's own files
 # declares what is in any of them.
 SYMBOL_CIRCLES = {
-    frozenset({"file/reader", "file/reader_check"}): "what the reader checks may be a problem of the reader's",
-    frozenset({"file/writer", "file/writer_renew"}): "the new file has a writer, which takes the old one's place",
     frozenset({"hub/backend_monitoring", "hub/backend_slots", "hub/hub"}): "the hub starts its one backend of the two",
-    frozenset(
-        {"hub/python_hook", "hub/python_trace"}
-    ): "a local trace function is called as any other, and gives the next one",
     frozenset(
         {"hooks/py311/setter_overrides", "hooks/py311/thread_slots"}
     ): "the slots exchange the methods that set them, which ask the slots",
-    frozenset(
-        {"source/py311/probes/probes", "source/py311/probes/trace_function"}
-    ): "the trace function takes the probes' place",
 }
 # Names of a definition at the margin that is not static: a function, a pointer to one, data.
 DEFINED = re.compile(

@@ -44,7 +44,11 @@ static inline sm_probed *sm_probe_wanted(const PyCodeObject *code) {
     void *found = sm_probe_found(code);
     return found != sm_probe.unwanted ? found : NULL;
 }
-sm_probed *sm_probe_meet(PyCodeObject *code, PyObject *globals); /* NULL if unwanted, or out of memory */
+
+/* probed_code.c: make the record, or return NULL if the code object is unwanted or memory has run out; free it when the
+ * code object dies or the session ends. */
+sm_probed *sm_probe_meet(PyCodeObject *code, PyObject *globals);
+void sm_probe_release(sm_code_entry *entry);
 
 /* arm.c: place probes where something is new, and remove others. */
 void sm_probe_arm(sm_probed *probed);
@@ -59,11 +63,10 @@ void sm_probe_report_step(sm_cover_code *record, int from, int to);
 void sm_probe_unwound(const sm_frame *frame, sm_probed *probed);
 
 /* trace_function.c: the interpreter's trace function. */
-int sm_probe_trace_join(void);
+int sm_probe_trace_join(void (*alongside)(bool present)); /* called when another tool begins or ends using the slots */
 void sm_probe_trace_leave(void);
 void sm_probe_trace_all(bool on);                         /* on every thread, or only where it is switched on */
 void sm_probe_trace_here(PyThreadState *tstate, bool on); /* applies to the next frames of this thread */
 bool sm_probe_is_alongside(PyThreadState *tstate);
-void sm_probe_alongside(bool present); /* probes.c: another tool uses the slots */
 
 #endif

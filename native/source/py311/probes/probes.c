@@ -20,79 +20,10 @@
 
 #if SM_HAS_EVALFRAME
 
-#include "base/alloc.h"
 #include "compat/exception.h"
 #include "source/py311/evalframe.h"
 #include "source/py311/tracefunc.h"
 #include "source/sources.h"
-
-#define STATIC_REFERENCES (1 << 28) /* a static object has more than these */
-
-/* ---- code objects ----------------------------------------------------------------------------------------------- */
-
-static void release(sm_code_entry *entry) { /* the code object dies, or the session ends */
-    sm_probed *probed = entry->of[SM_CODE_PROBES];
-    entry->of[SM_CODE_PROBES] = NULL;
-    if (((uintptr_t)probed & 1) != 0)
-        return;
-    *probed->link = probed->next;
-    if (probed->next != NULL)
-        probed->next->link = probed->link;
-    sm_probe_points_clear(&probed->points);
-    sm_free(probed->armed);
-    sm_free(probed);
-}
-
-static bool can_be_probed(PyCodeObject *code) {
-#ifdef Py_DEBUG
-    return false; /* the loop of debug builds asserts that RETURN_VALUE leaves an empty stack */
-#endif
-    return !sm_probe.counts && !sm_probe.escaped && Py_REFCNT(code) < STATIC_REFERENCES && Py_SIZE(code) > 0;
-}
-
-static sm_probed *make(PyCodeObject *code, sm_cover_code *record) {
-    sm_probed *made = sm_calloc(1, sizeof *made);
-    if (made == NULL)
-        return NULL;
-    *made = (sm_probed){.record = record, .code = code, .traced = true};
-    if (can_be_probed(code)) {
-        bool found = sm_probe_points_find(&made->points, code, sm_probe.steps);
-        if (found && !made->points.odd)
-            made->armed = sm_calloc(made->points.units, 1);
-        made->traced = made->armed == NULL;
-        if (made->traced)
-            sm_probe_points_clear(&made->points);
-    }
-    return made;
-}
-
-sm_probed *sm_probe_meet(PyCodeObject *code, PyObject *globals) {
-    SM_EXCEPTION_GUARD;
-    (void)sm_probe_mend_lines(code);
-    sm_cover_code *record = sm_cover_meet(code, globals);
-    if (record != NULL)
-        sm_cover_publish(record);
-    sm_probed *made = record != NULL ? make(code, record) : NULL;
-    sm_code_entry *entry = sm_code_entry_make(code);
-    if (entry != NULL)
-        entry->of[SM_CODE_PROBES] = record != NULL ? (void *)made : sm_probe.unwanted;
-    if (entry == NULL || (record != NULL && made == NULL)) {
-        sm_probe.lost++;
-        if (made != NULL) {
-            sm_probe_points_clear(&made->points);
-            sm_free(made->armed);
-        }
-        SM_CLEAR(made);
-    }
-    if (made != NULL) {
-        made->next = sm_probe.codes;
-        made->link = &sm_probe.codes;
-        if (made->next != NULL)
-            made->next->link = &made->next;
-        sm_probe.codes = made;
-    }
-    return made;
-}
 
 /* ---- tracing everything, and back ------------------------------------------------------------------------------- */
 
@@ -106,7 +37,7 @@ static void trace_all(void) {
     sm_probe_trace_all(true);
 }
 
-void sm_probe_alongside(bool present) {
+static void alongside(bool present) {
     if (!sm_probe.on)
         return;
     if (present)
@@ -318,7 +249,7 @@ static const sm_cover_source asked_of = {.switched = again};
 static int start(const sm_settings *Py_UNUSED(settings)) {
     static uintptr_t session = 0;
     sm_cover.source = &asked_of;
-    sm_codes_on_death(SM_CODE_PROBES, release);
+    sm_codes_on_death(SM_CODE_PROBES, sm_probe_release);
     sm_codes_hold();
     sm_probe.steps = sm_cover.branch;
     sm_probe.counts = sm_cover.counts || sm_beside.apart.last != 0 || has_greenlets();
@@ -327,7 +258,7 @@ static int start(const sm_settings *Py_UNUSED(settings)) {
     sm_probe.lost = 0;
     sm_probe.unwanted = (void *)(++session << 1 | 1);
     sm_probe.on = true;
-    if (sm_probe_trace_join() < 0) {
+    if (sm_probe_trace_join(alongside) < 0) {
         sm_probe.on = false;
         sm_codes_release();
         return -1;
@@ -355,7 +286,7 @@ static void stop(void) {
     while (sm_probe.codes != NULL) {
         sm_probed *probed = sm_probe.codes;
         sm_probe_disarm(probed);
-        release(sm_code_entry_of(probed->code));
+        sm_probe_release(sm_code_entry_of(probed->code));
     }
     sm_probe_trace_leave();
     sm_codes_release();

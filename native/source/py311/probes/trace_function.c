@@ -101,13 +101,12 @@ static int nothing(PyObject *Py_UNUSED(obj), PyFrameObject *Py_UNUSED(frame), in
     return 0;
 }
 
-static sm_thread_slot_user tracer = {
-    .slot = SM_THREAD_SLOT_TRACE, .function = hook, .idle = true, .alongside = sm_probe_alongside};
+static sm_thread_slot_user tracer = {.slot = SM_THREAD_SLOT_TRACE, .function = hook, .idle = true};
 /* Never called. By its slot, thread_slots.h notices when another tool sets a profile function. */
-static sm_thread_slot_user sentinel = {
-    .slot = SM_THREAD_SLOT_PROFILE, .function = nothing, .idle = true, .alongside = sm_probe_alongside};
+static sm_thread_slot_user sentinel = {.slot = SM_THREAD_SLOT_PROFILE, .function = nothing, .idle = true};
 
-int sm_probe_trace_join(void) {
+int sm_probe_trace_join(void (*alongside)(bool present)) {
+    tracer.alongside = sentinel.alongside = alongside;
     if (PySys_Audit("sys.settrace", NULL) < 0)
         return -1;
     if (sm_thread_slots_join(&sentinel) < 0)
