@@ -52,6 +52,14 @@ def test_paths_that_a_writer_has_forgotten_are_written_again_and_count_once(make
     assert sum(found.functions["calls"]) == sum(sum(part.functions["calls"]) for part in parts)
 
 
+def test_paths_that_one_recording_lacks_are_known_to_the_next(make, tmp_path, monkeypatch):
+    parts = [make(seed % 2, pid=seed) for seed in range(4)]
+    monkeypatch.setattr("seismo.dataset.shared.MOST_KNOWN", 2 * max(len(part.tree) for part in parts))
+    append(tmp_path / "ds", parts)
+    with Dataset(tmp_path / "ds") as dataset:
+        assert dataset.rows("select count(*) > 0, count(*) - count(distinct hash) from paths") == [(True, 0)]
+
+
 def test_a_writer_that_fails_leaves_nothing(make, tmp_path, monkeypatch):
     append(tmp_path / "ds", [make(1)])
     before = files_in(tmp_path / "ds")

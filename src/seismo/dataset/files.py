@@ -213,6 +213,7 @@ class TableFile:
             use_dictionary=[column for column, _ in TABLES[name] if column not in in_full],
             column_encoding={"path": "DELTA_BINARY_PACKED"} if numbered else None,
             write_page_checksum=True,
+            store_schema=False,  # Arrow's own schema repeats the file's in most of a small file
         )
 
     def __enter__(self) -> Self:

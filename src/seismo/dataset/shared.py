@@ -28,6 +28,9 @@ class Known:
         self._folder = folder
         self._functions: dict[bytes, int] = {}  # flags by hash
         self._paths: dict[bytes, int] = {}  # numbers by hash
+        # What was known before the half of MOST_KNOWN was reached last. What is used again comes back from here: a
+        # second number of a path would be far from those beside it, and take eight bytes in each recording.
+        self._older: dict[bytes, int] = {}
         for file in self._newest("functions"):
             columns = self._columns(file, "function", "flags")
             for function, flags in zip(*columns, strict=True) if columns else ():
@@ -68,14 +71,21 @@ class Known:
     def path_numbers(self, tree: Tree) -> list[int]:
         """Return the number of each node's path, and write the paths that are new."""
         found: list[Any] = list(map(self._paths.get, tree.paths))
-        missing = [node for node, number in enumerate(found) if number is None]
+        missing = []
+        for node in (node for node, number in enumerate(found) if number is None):
+            path = tree.paths[node]
+            if path in self._older:
+                found[node] = self._paths[path] = self._older[path]
+            else:
+                missing.append(node)
         new = {tree.paths[node]: node for node in missing}
         order = sorted(new, key=lambda path: (tree.functions[new[path]], path))
         for start in range(0, len(order), 1 << PLACES):
             self._add_paths(order[start : start + (1 << PLACES)], new, tree)
         for node in missing:
             found[node] = self._paths[tree.paths[node]]
-        if len(self._paths) > MOST_KNOWN:
+        if len(self._paths) > MOST_KNOWN // 2:
+            self._older = self._paths if len(self._paths) < MOST_KNOWN else {}
             self._paths = dict(zip(tree.paths, found, strict=True))  # the next recording is most like this one
         return found
 
