@@ -1,23 +1,25 @@
-"""What recording adds to 1,000 tasks of Dask, Ray and Spark, against what it adds to the same functions in one process.
+"""What recording adds to 1,000 tasks of Dask, Ray and Spark, against what it adds to the same functions without them.
 
     python benchmarks/cluster.py [--only dask|ray|spark ...] [--rounds N]
 
-A round runs the functions of all tasks one after the other in one process, and then the job on two workers, each of the
-two bare and recorded. From the second round on, what recording adds in a round is recorded less bare. The ratio of a
-round is what it adds to the job, over what it adds to the one process; the line has the median of the rounds, the least
-and the most. Times are from the first task to the last result, without the start of the engine and without appending.
-Two workers share the added wall time, so it is doubled. CPU time is that of all processes of the job, with the
-driver's and the JVM's; on a machine that is busy otherwise, only it is comparable, and only over many rounds. An engine
-takes less than three minutes with the usual number of rounds on a quiet machine with two processors.
+A round runs the functions of all tasks in two plain processes at once, and the job on two workers, each of the two bare
+and recorded: two processors may be one core, which two processes share. From the second round on, what recording adds
+in a round is recorded less bare. The ratio of a round is what it adds to the job, over what it adds to the plain
+processes; the line has the median of the rounds and the quartiles. Times are from the first task to the last result,
+without the start of the engine and without appending. CPU time is that of all processes, with the driver's and the
+JVM's. A round takes 15 to 20 seconds. The speed of a shared machine changes faster than that, so only many rounds say
+something.
 """
 
 import argparse
 import contextlib
+import multiprocessing
 import os
 import statistics
 import sys
 import tempfile
 import time
+from concurrent.futures import ProcessPoolExecutor
 
 import psutil
 
@@ -31,6 +33,12 @@ def work(number):
         return value * 3 % 7
 
     return sum([leaf(value) for value in range(CALLS + number % 10)])
+
+
+def worker():
+    """Return the process that runs this, after a time in which no other task gets it."""
+    time.sleep(0.05)
+    return os.getpid()
 
 
 def cpu():
@@ -59,14 +67,22 @@ def pairs_of(job, recorded):
         yield plain, measured
 
 
-def one_process(folder):
+def half(place, output=None):
+    """Run every second function, recorded if there is a file for it."""
     import seismo
 
-    def job():
-        for number in range(TASKS):
+    with seismo.profile(output=output) if output else contextlib.nullcontext():
+        for number in range(place, TASKS, 2):
             work(number)
 
-    yield from pairs_of(job, lambda: seismo.profile(output=f"{folder}/one.seismo"))
+
+def plain(folder):
+    files = [f"{folder}/{place}.seismo" for place in range(2)]
+    with ProcessPoolExecutor(2, multiprocessing.get_context("spawn")) as pool:
+        while True:
+            yield tuple(
+                timed(lambda files=these: list(pool.map(half, range(2), files))) for these in ((None, None), files)
+            )
 
 
 def dask(folder):
@@ -91,8 +107,10 @@ def ray(folder):
     def run(block, environment):
         with block:
             engine.init(num_cpus=2, include_dashboard=False, log_to_driver=False, runtime_env=environment())
-            task = engine.remote(work)
-            engine.get([task.remote(0) for _ in range(10)])  # the workers have started
+            task, where = engine.remote(work), engine.remote(worker)
+            while len(set(engine.get([where.remote() for _ in range(4)]))) < 2:  # until both workers have started
+                pass
+            engine.get([task.remote(0) for _ in range(10)])
             times = timed(lambda: engine.get([task.remote(number) for number in range(TASKS)]))
             engine.shutdown()
         return times
@@ -122,26 +140,28 @@ def spark(folder):
 
 
 def spread(values):
-    return f"{statistics.median(values):.2f} ({min(values):.2f} to {max(values):.2f})"
+    lower, median, upper = statistics.quantiles(values, n=4, method="inclusive")
+    return f"{median:.2f} ({lower:.2f} to {upper:.2f})"
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--only", nargs="+", choices=ENGINES, default=ENGINES, help="these engines")
-    parser.add_argument("--rounds", type=int, default=7, help="rounds of an engine (7)")
+    parser.add_argument("--rounds", type=int, default=15, help="rounds of an engine (15)")
     options = parser.parse_args()
-    print(f"{TASKS:,} tasks of {CALLS:,} calls; added by recording: s on the engine; ÷ s in one process")
+    print(f"{TASKS:,} tasks of {CALLS:,} calls; added by recording: s on the engine; ÷ s in two processes")
     with tempfile.TemporaryDirectory() as folder:
         for name in options.only:
-            with contextlib.closing(globals()[name](folder)) as job, contextlib.closing(one_process(folder)) as one:
-                next(job), next(one)  # the first round starts workers and loads modules
-                rounds = [(next(job), next(one)) for _ in range(options.rounds)]
-            for place, (what, workers) in enumerate((("wall", 2), ("CPU", 1))):
-                of_job, of_one = (
+            with contextlib.closing(globals()[name](folder)) as job, contextlib.closing(plain(folder)) as alone:
+                next(job), next(alone)  # the first round starts workers and loads modules
+                rounds = [(next(job), next(alone)) for _ in range(options.rounds)]
+            for place, what in enumerate(("wall", "CPU")):
+                of_job, of_plain = (
                     [recorded[place] - bare[place] for bare, recorded in side] for side in zip(*rounds, strict=True)
                 )
-                ratios = [workers * added / alone for added, alone in zip(of_job, of_one, strict=True)]
-                print(f"{name}\t{what}\t{spread(of_job)} s\t÷ {spread(ratios)}", flush=True)
+                ratios = [added / plainly for added, plainly in zip(of_job, of_plain, strict=True)]
+                totals = sum(of_job) / sum(of_plain)
+                print(f"{name}\t{what}\t{spread(of_job)} s\t÷ {spread(ratios)}\tof the totals {totals:.2f}", flush=True)
 
 
 if __name__ == "__main__":
