@@ -188,13 +188,14 @@ def test_threads_by_the_thousand_are_told_apart_in_memory_within_bounds(tmp_path
             turns(600)
             return kilobytes() - before
         turns(1020)
-        print(min(grown() for _ in range(2)))
+        print(min(grown() for _ in range(4)))
     """
     done = trace(code, path)
     if "libasan" not in os.environ.get("LD_PRELOAD", ""):
-        assert int(done.stdout) < 500  # kB: a stream that is kept takes more than one a thread, buffers grow at once
+        # A stream that is kept takes more than 1 kB a thread. Buffers grow in some of the four turns.
+        assert int(done.stdout) < 500  # kB
     image = read(path)
-    assert len(image.streams) == 1 + 1020 + 2 * 600
+    assert len(image.streams) == 1 + 1020 + 4 * 600
     assert len({thread for thread, _ in image.streams}) == 1002  # of which one stands for many
     assert sums(image.data) == recorded(image.nodes)
 
