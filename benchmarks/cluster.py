@@ -7,8 +7,8 @@ and recorded: two processors may be one core, which two processes share. From th
 in a round is recorded less bare. The ratio of a round is what it adds to the job, over what it adds to the plain
 processes; the line has the median of the rounds and the quartiles. Times are from the first task to the last result,
 without the start of the engine and without appending. CPU time is that of all processes, with the driver's and the
-JVM's. A round takes 15 to 20 seconds. The speed of a shared machine changes faster than that, so only many rounds say
-something.
+JVM's. A round takes 15 to 20 seconds, and a minute on Spark. The speed of a shared machine changes faster than that, so
+only many rounds say something.
 """
 
 import argparse
@@ -76,7 +76,7 @@ def half(place, output=None):
             work(number)
 
 
-def plain(folder):
+def two_processes(folder):
     files = [f"{folder}/{place}.seismo" for place in range(2)]
     with ProcessPoolExecutor(2, multiprocessing.get_context("spawn")) as pool:
         while True:
@@ -152,14 +152,14 @@ def main():
     print(f"{TASKS:,} tasks of {CALLS:,} calls; added by recording: s on the engine; ÷ s in two processes")
     with tempfile.TemporaryDirectory() as folder:
         for name in options.only:
-            with contextlib.closing(globals()[name](folder)) as job, contextlib.closing(plain(folder)) as alone:
+            with contextlib.closing(globals()[name](folder)) as job, contextlib.closing(two_processes(folder)) as alone:
                 next(job), next(alone)  # the first round starts workers and loads modules
                 rounds = [(next(job), next(alone)) for _ in range(options.rounds)]
             for place, what in enumerate(("wall", "CPU")):
                 of_job, of_plain = (
                     [recorded[place] - bare[place] for bare, recorded in side] for side in zip(*rounds, strict=True)
                 )
-                ratios = [added / plainly for added, plainly in zip(of_job, of_plain, strict=True)]
+                ratios = [added / without for added, without in zip(of_job, of_plain, strict=True)]
                 totals = sum(of_job) / sum(of_plain)
                 print(f"{name}\t{what}\t{spread(of_job)} s\t÷ {spread(ratios)}\tof the totals {totals:.2f}", flush=True)
 

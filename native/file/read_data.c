@@ -1,4 +1,4 @@
-/* What a reader has read: its problems, its strings, its end. */
+/* What the reader and its checks do to the result: report a problem, add a string, free it. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>

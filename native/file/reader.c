@@ -1,4 +1,4 @@
-/* The reader: chunks and their contents. read_data.c holds the result, and reader_check.c makes it sound.
+/* The reader: chunks and their contents. reader_check.c makes the result sound.
  *
  * If a checksum fails, the chunk's length may be damaged too, so the reader searches byte by byte for a known kind with
  * a valid checksum. Failed checksums are limited to four times the file's size. A lost chunk of strings leaves empty

@@ -54,7 +54,7 @@ uint64_t sm_writer_offset(const sm_writer *w);
 /* Set identity to the file's device and inode, or to 0 for memory and after a failed fstat. */
 void sm_writer_identity(const sm_writer *w, uint64_t identity[2]);
 
-/* ---- rewriting the file (writer_renew.c, and what it shares with the writer in writer_path.c) ---- */
+/* ---- rewriting the file (writer_path.c, writer_renew.c) ---- */
 
 /* Check whether the file was cut, which makes it worth rewriting. */
 void sm_writer_look(sm_writer *w);

@@ -1,6 +1,6 @@
 /* Converts the hub's events to those of a Py_tracefunc, the same on every version, and calls Python functions with
- * them. The interpreter's own differ from the documentation: on 3.12, a return by exception has None (gh-110892), and a
- * throw has the exception. */
+ * them. The interpreter's own events differ from the documentation: on 3.12, a return by exception has None
+ * (gh-110892), and a throw has the exception. */
 #pragma once
 
 #include "compat/core_lock.h"

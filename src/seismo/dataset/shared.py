@@ -28,8 +28,8 @@ class Known:
         self._folder = folder
         self._functions: dict[bytes, int] = {}  # flags by hash
         self._paths: dict[bytes, int] = {}  # numbers by hash
-        # What was known before the half of MOST_KNOWN was reached last. What is used again comes back from here: a
-        # second number of a path would be far from those beside it, and take eight bytes in each recording.
+        # The paths known before self._paths was last reduced; those that are used again go back into it. A path that was
+        # written twice has a number far from its neighbours', which takes eight bytes in each later recording.
         self._older: dict[bytes, int] = {}
         for file in self._newest("functions"):
             columns = self._columns(file, "function", "flags")
@@ -72,7 +72,7 @@ class Known:
         """Return the number of each node's path, and write the paths that are new."""
         found: list[Any] = list(map(self._paths.get, tree.paths))
         missing = []
-        for node in (node for node, number in enumerate(found) if number is None):
+        for node in [node for node, number in enumerate(found) if number is None]:
             path = tree.paths[node]
             if path in self._older:
                 found[node] = self._paths[path] = self._older[path]
