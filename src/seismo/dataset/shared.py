@@ -28,8 +28,8 @@ class Known:
         self._folder = folder
         self._functions: dict[bytes, int] = {}  # flags by hash
         self._paths: dict[bytes, int] = {}  # numbers by hash
-        # The paths known before self._paths was last reduced; those that are used again go back into it. A path that was
-        # written twice has a number far from its neighbours', which takes eight bytes in each later recording.
+        # The paths known before self._paths was last reduced; those that are used again go back into it. A path that
+        # was written twice has a number far from its neighbours', which takes eight bytes in each later recording.
         self._older: dict[bytes, int] = {}
         for file in self._newest("functions"):
             columns = self._columns(file, "function", "flags")
