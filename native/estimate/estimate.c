@@ -21,7 +21,8 @@
  * as their sum is known, the error is the harmonic sum of both. If looks and prediction disagree, their difference
  * is added. The nodes of a function share its error, so sums of nodes get a part of that. Systematic errors add
  * linearly: the probes' cost by `cost_error` and by what was clamped, and QUIET of the time, because a program's
- * speed varies, plus up to BUSY if others use the processor. */
+ * speed varies, plus up to BUSY if others use the processor. The exact times of a sum of recordings are estimates of
+ * their parts, and have the errors of these. */
 #include "estimate/estimate.h"
 
 #include <math.h>
@@ -60,7 +61,7 @@ typedef struct { /* a population: the nodes of one function in one process */
     double exact;                        /* ns; their time as in the nodes, at least 0 */
     double overhead, positive;           /* ns; of probes in the rest; the nodes' rest without them */
     double left;                         /* ns; its own rest without probes */
-    double wait_ns, wait_sq;
+    double wait_ns, wait_sq, own_sq, shared_ns;
     double chance; /* see chance() */
 } pool;
 
@@ -231,6 +232,8 @@ static void fill_pools(work *w) {
         p->overhead += w->overhead[n];
         p->wait_ns += (double)in->wait_ns[n];
         p->wait_sq += in->wait_sq[n];
+        p->own_sq += in->own_sq[n];
+        p->shared_ns += in->shared_ns[n];
         w->processes[p->process].ready += (double)in->ready_ns[n];
         w->processes[p->process].square += in->sampled_sq[n];
         w->processes[p->process].overhead += w->overhead[n];
@@ -355,15 +358,17 @@ static void estimate_errors(work *w) {
         const pool *p = &w->pools[s->group];
         double pieces = (double)in->timed[n] * in->costs.piece[p->process], waited = 4 * in->wait_sq[n];
         double ran = out->own[n] - (double)in->wait_ns[n];
-        double common = distortion(w, p->process, w->overhead[n], s->time, pieces, ran);
+        double common = distortion(w, p->process, w->overhead[n], s->time, pieces, ran) + in->shared_ns[n];
+        waited += 4 * in->own_sq[n]; /* what others have estimated is not divided here */
         double by_chance = chance_of(s, w->threads[in->thread[n]].rest, w->by_process[p->process].look);
         out->own_error[n] = hypot(sqrt(by_chance + waited), common);
-        out->total_distortion[n] = common;
+        out->total_distortion[n] = out->shared_ns[n] = common;
         out->total_square[n] = waited;
         out->total_wait[n] = (double)in->wait_ns[n];
         out->total[n] = out->own[n];
         w->below[n] = s->time;
         w->doubt[n] = scaled(p->chance, s->time, whole->time);
+        out->own_sq[n] = w->doubt[n] / 4 + in->own_sq[n];
     }
 }
 
@@ -400,7 +405,8 @@ static void estimate_functions(work *w) {
         double ran = p->exact + p->left, time = w->of_pool[i].time;
         out->function_own[p->function] += ran + p->wait_ns;
         out->function_distortion[p->function] += distortion(w, p->process, p->overhead, time, p->piece_cost, ran);
-        out->function_own_error[p->function] += p->chance + 4 * p->wait_sq;
+        out->function_distortion[p->function] += p->shared_ns;
+        out->function_own_error[p->function] += p->chance + 4 * (p->wait_sq + p->own_sq);
     }
     for (size_t f = 0; f < w->in->functions; f++) /* these were squares until now */
         out->function_own_error[f] = hypot(sqrt(out->function_own_error[f]), out->function_distortion[f]);

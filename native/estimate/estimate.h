@@ -27,6 +27,7 @@ typedef struct {
     const int64_t *wait_ns;                    /* time off the CPU, in addition to the others */
     const double *wait_sq;                     /* squares of looks that found it waiting, ns squared */
     const int64_t *ready_ns;                   /* part of wait_ns, ready but without a processor */
+    const double *own_sq, *shared_ns;          /* errors of exact times that are sums of estimates: see the results */
     const int64_t *function_kind;
     const int64_t *thread_process, *thread_rest; /* rest: running ns outside of exact pieces; 0 for the looks' time */
     sm_costs costs;
@@ -40,6 +41,7 @@ typedef struct {
     double *total_wait;                            /* time off the CPU, which is part of total */
     /* For sums of totals of disjoint subtrees: both add up, and sqrt(square + distortion squared) bounds the error. */
     double *total_square, *total_distortion;
+    double *own_sq, *shared_ns; /* running time: its part of its function's variance, and the error shared by nodes */
     int64_t *depth;
     double *function_own, *function_own_error, *function_distortion; /* the distortion is a part of the error */
 } sm_estimates;

@@ -85,7 +85,9 @@
     X(NODES, TIMED_NS, "timed_ns", COUNT) /* time of these pieces, with the probes' piece_ns in each */                \
     SM_COLUMNS_OF_TIMES(X, NODES)                                                                                      \
     X(NODES, COMPARED_NS, "compared_ns", COUNT) /* running time by looks that saw all threads */                       \
-    X(NODES, BESIDE_NS, "beside_ns", COUNT)     /* running time of other threads meanwhile */
+    X(NODES, BESIDE_NS, "beside_ns", COUNT)     /* running time of other threads meanwhile */                          \
+    X(NODES, OWN_SQ, "own_sq", REAL)            /* in a sum: variance of the own running time, ns squared */           \
+    X(NODES, SHARED_NS, "shared_ns", REAL)      /* in a sum: error that nodes share, a 95 % half-width */
 
 #define SM_COLUMNS_LOSSES(X)                                                                                           \
     X(LOSSES, ID, "id", COUNT)                                                                                         \
@@ -326,6 +328,7 @@ extern const sm_table sm_tables[SM_TABLES];
 #define SM_CHUNK_LEVL SM_CHUNK('L', 'E', 'V', 'L') /* a sheet of the levels of a journal */
 #define SM_CHUNK_LONG SM_CHUNK('L', 'O', 'N', 'G') /* the longest calls of functions */
 #define SM_CHUNK_HEAD SM_CHUNK('H', 'E', 'A', 'D') /* copies of the heads of the pieces before it */
+#define SM_CHUNK_SUMS SM_CHUNK('S', 'U', 'M', 'S') /* a recording that sums up this one, skipped by the reader here */
 
 /* The kinds of a journal's chunks. Return the number of a kind, or -1 if it is another. */
 enum { SM_JOURNAL_PIECES, SM_JOURNAL_LEVELS, SM_JOURNAL_LONGEST, SM_JOURNAL_HEADS, SM_JOURNAL_KINDS };

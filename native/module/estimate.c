@@ -101,6 +101,8 @@ static void take_estimate_input(sm_views *v, PyObject *tables, sm_estimate_input
     in->wait_ns = sm_views_take(v, table, "nodes", "wait_ns", 'q', &nodes);
     in->wait_sq = sm_views_take(v, table, "nodes", "wait_sq", 'd', &nodes);
     in->ready_ns = sm_views_take(v, table, "nodes", "ready_ns", 'q', &nodes);
+    in->own_sq = sm_views_take(v, table, "nodes", "own_sq", 'd', &nodes);
+    in->shared_ns = sm_views_take(v, table, "nodes", "shared_ns", 'd', &nodes);
     in->function_kind = sm_views_take(v, table_of(v, tables, "functions"), "functions", "kind", 'q', &functions);
     in->thread_process = sm_views_take(v, table_of(v, tables, "threads"), "threads", "process", 'q', &threads);
     in->thread_rest = sm_views_take(v, table_of(v, tables, "threads"), "threads", "rest_ns", 'q', &threads);
@@ -137,6 +139,8 @@ static PyObject *core_estimate(PyObject *module, PyObject *arguments) {
         {"function_own_error_ns", out.function_own_error = fresh(&v, f), f, 'd'},
         {"total_wait_ns", out.total_wait = fresh(&v, n), n, 'd'},
         {"total_distortion", out.total_distortion = fresh(&v, n), n, 'd'},
+        {"own_sq", out.own_sq = fresh(&v, n), n, 'd'},
+        {"shared_ns", out.shared_ns = fresh(&v, n), n, 'd'},
         {"function_distortion_ns", out.function_distortion = fresh(&v, f), f, 'd'},
     };
     int done = 0;
@@ -289,7 +293,8 @@ PyMethodDef sm_methods_estimate[] = {
     {"estimate", core_estimate, METH_VARARGS,
      "Return own and total times with errors of nodes (own_ns, own_error_ns, total_ns, total_error_ns, total_square, "
      "total_distortion, total_wait_ns, depth) and own times of functions (function_own_ns, function_own_error_ns, "
-     "function_distortion_ns). distorted: errors contain what probes do to the code around them."},
+     "function_distortion_ns), and the errors of nodes as a sum has them (own_sq, shared_ns). distorted: "
+     "errors contain what probes do to the code around them."},
     {"aggregate", core_aggregate, METH_VARARGS, "Return sums over each function's nodes, and its total time."},
     {"combine", core_combine, METH_VARARGS,
      "Return the tree of the threads t with chosen[t] != 0 laid on one another: to (for each node its row or -1), "

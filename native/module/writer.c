@@ -144,20 +144,21 @@ static void note_head(writer *self, const uint8_t *payload, size_t length) {
         write_heads(self);
 }
 
-/* Write a chunk of a journal, from another recording. */
-static PyObject *writer_of_journal(PyObject *self, PyObject *arguments) {
+/* Write a chunk of a journal, from another recording, or a sum. */
+static PyObject *writer_chunk(PyObject *self, PyObject *arguments) {
     sm_writer *w = open_writer(self);
     const char *kind;
     Py_buffer payload;
-    if (w == NULL || !PyArg_ParseTuple(arguments, "sy*:of_journal", &kind, &payload))
+    if (w == NULL || !PyArg_ParseTuple(arguments, "sy*:chunk", &kind, &payload))
         return NULL;
     uint32_t chunk = strlen(kind) == 4 ? SM_CHUNK(kind[0], kind[1], kind[2], kind[3]) : 0;
-    bool good = sm_chunk_of_journal(chunk) >= 0 && chunk != SM_CHUNK_HEAD; /* heads follow from the pieces */
+    bool of_journal = sm_chunk_of_journal(chunk) >= 0 && chunk != SM_CHUNK_HEAD; /* heads follow from the pieces */
+    bool good = of_journal || chunk == SM_CHUNK_SUMS;
     if (good && sm_writer_append(w, chunk, payload.buf, (size_t)payload.len) == 0 && chunk == SM_CHUNK_JRNL)
         note_head((writer *)self, payload.buf, (size_t)payload.len);
     PyBuffer_Release(&payload);
     if (!good)
-        return PyErr_Format(PyExc_ValueError, "'%s' is no kind of a journal's chunks", kind);
+        return PyErr_Format(PyExc_ValueError, "'%s' is no kind of a journal's chunks, nor SUMS", kind);
     return sm_none(check(w));
 }
 
@@ -183,8 +184,8 @@ static PyMethodDef writer_methods[] = {
     {"meta", writer_meta, METH_O, "Add a JSON object, whose keys override those of earlier ones."},
     {"table", writer_table, METH_VARARGS,
      "Add rows, given as all columns of the table, each a buffer of int64 ('q') or float64 ('d')."},
-    {"of_journal", writer_of_journal, METH_VARARGS,
-     "Add a chunk of a journal: a piece (JRNL), a sheet of its levels (LEVL), longest calls (LONG)."},
+    {"chunk", writer_chunk, METH_VARARGS,
+     "Add a piece of a journal (JRNL), a sheet of its levels (LEVL), longest calls (LONG), or the file of a sum (SUMS)."},
     {"finish", writer_finish, METH_NOARGS,
      "Write the rest and the index. Returns the bytes of a Writer into memory. Raises OSError if not everything could "
      "be written."},

@@ -124,10 +124,7 @@ def merge_dataset(files: Sequence[str], output: str, engine: str, form: str | No
 
 
 def _save_sum(dataset: Dataset, output: str) -> None:
-    from seismo.model.combine import with_losses
-
-    loss = {"kind": "errors-dropped", "count": 1, "thread": -1, "detail": "a sum keeps times without their errors"}
-    with_losses(dataset.read(), [loss]).save(output)
+    dataset.read().save(output)
 
 
 def diff_sides(args: Namespace) -> tuple[list[str], list[str], dict[str, Recording]]:

@@ -79,14 +79,17 @@ def say(text: str) -> None:
         print(f"seismo: {printable(text)}", file=sys.stderr)
 
 
-def open_recording(path: str, attempts: Literal["last", "all"] = "last", by_tasks: bool = False) -> Recording:
+def open_recording(
+    path: str, attempts: Literal["last", "all"] = "last", by_tasks: bool = False, summed: bool = False
+) -> Recording:
     """Read the file in the format that its first bytes and its suffix indicate. A dataset is read as one recording.
 
-    attempts: those of a dataset's tasks that count. by_tasks: as Dataset.read takes it. Raise SeismoError if it cannot
-    be read.
+    attempts: those of a dataset's tasks that count. by_tasks: as Dataset.read takes it. summed: of a large merge, read
+    its sum only, which is faster. Raise SeismoError if it cannot be read.
     """
     from seismo import model
     from seismo.model.recording import begins
+    from seismo.model.summed import read_sum
 
     if path == "-":
         return model.read(sys.stdin.buffer.read())
@@ -98,7 +101,7 @@ def open_recording(path: str, attempts: Literal["last", "all"] = "last", by_task
                 return dataset.read(by_tasks=by_tasks)
     start = _start_of(path)
     if begins(start):
-        return model.read(path)
+        return (read_sum(path) if summed else None) or model.read(path)
     from seismo import formats  # imported late: there are many formats
     from seismo.watching import match, match_text
 

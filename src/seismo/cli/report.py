@@ -226,7 +226,11 @@ def run(args: argparse.Namespace) -> int:
     if args.by_name:
         raise UsageError("--by-name applies to the groups of a dataset", args.file, "seismo report DIR --by host")
     progress.begin("reading the recording")
-    recording = open_running(args.file) if args.live else open_recording(args.file, attempts(args, args.file))
+    if args.live:
+        recording = open_running(args.file)
+    else:
+        summed = not (args.thread or args.html or args.open)  # these show single threads
+        recording = open_recording(args.file, attempts(args, args.file), summed=summed)
     kind = of(recording).instead(given, recording)
     _refuse(args, kind)
     if args.only:

@@ -1,14 +1,12 @@
 """The sum of a dataset's recordings as one recording: the same path is one path, whatever recording it is from.
 
 DuckDB adds up while it reads; only the distinct paths come into memory. Times were estimated in each process, so the
-sums are of times, not of what they are estimated from. Squares of errors are summed as such, shared errors as numbers.
+sums are of times, not of what they are estimated from.
 """
 
 from __future__ import annotations
 
 import array
-import functools
-import math
 from typing import TYPE_CHECKING, Any
 
 from seismo import progress
@@ -18,9 +16,9 @@ from seismo.dataset.tasks import STATE
 from seismo.model.columns import KEY, SCHEMA, Texts, columns_of, columns_of_named, empty, floats, ints, zeros
 from seismo.model.combine import _check_kinds, _merge_meta
 from seismo.model.lines.merge import OF_FUNCTIONS, PLACES, columns_of_blocks
-from seismo.model.recording import BY_CALLS, Recording
+from seismo.model.recording import Recording
+from seismo.model.summed import Summed
 from seismo.model.table import Strings
-from seismo.model.wait_times import estimated
 from seismo.query.sql_tables import quoted
 
 if TYPE_CHECKING:
@@ -34,65 +32,6 @@ MOST_BY_TASKS = 1 << 20  # paths by host and task; a recording with more would t
 _BY_TASKS = ("host", "task", "main")
 _NO_THREAD = {"thread": 0, **{name: "" if code == "s" else 0 for name, code in SCHEMA["threads"]}, "cpu_ns": -1}
 _COSTS = [name for name, code in SCHEMA["processes"] if code == "d"]
-
-
-class Sum(Recording):
-    """A recording whose times were estimated before they were summed.
-
-    A node's exact time is its sum without waiting. running_square and distortion have the errors of nodes and of
-    functions, without those of waiting, which are in the table as in any recording.
-    """
-
-    threads_are_summed = True
-
-    def __init__(
-        self,
-        tables: Tables,
-        strings: Strings,
-        meta: dict[str, Any],
-        errors: dict[str, Any],
-        labels: dict[int, dict[str, str]],
-        times: str = "wall",
-    ) -> None:
-        super().__init__(tables, strings, meta, (), times)
-        self._errors, self._labels = errors, labels
-
-    @property
-    def thread_labels(self) -> list[dict[str, str]]:
-        """The host and the task of each thread, by row, if the dataset was read by tasks."""
-        return [self._labels.get(thread, {}) for thread in range(len(self._raw["threads"]["id"]))]
-
-    def _with(self, tables: Tables, times: str = "") -> Recording:
-        if times == BY_CALLS:
-            return super()._with(tables, times)
-        return Sum(tables, self._strings, self.meta, self._errors, self._labels, times or self.times)
-
-    @functools.cached_property
-    def _estimated(self) -> Columns:
-        found = estimated(self._raw, self.times)  # without errors but those of waiting, as all running times are exact
-        if self.times == "wait":
-            return found
-        errors, parents = self._errors, self._raw["nodes"]["parent"].tolist()
-        square = _with_squares(errors["running_square"], found["own_error_ns"])
-        function_square = _with_squares(errors["function_running_square"], found["function_own_error_ns"])
-        distortion, common = errors["distortion"][:], errors["function_distortion"]
-        made = {"own_error_ns": _half_widths(square, distortion)}
-        for node in range(len(parents) - 1, -1, -1):  # parents precede their children
-            if parents[node] >= 0:
-                square[parents[node]] += square[node]
-                distortion[parents[node]] += distortion[node]
-        made |= {"total_error_ns": _half_widths(square, distortion), "total_square": square}
-        made |= {"total_distortion": distortion, "function_distortion_ns": common}
-        made["function_own_error_ns"] = _half_widths(function_square, common)
-        return {**found, **{name: floats(values) for name, values in made.items()}}
-
-
-def _with_squares(squares: list[float], errors: memoryview) -> list[float]:
-    return [square + error * error for square, error in zip(squares, errors.tolist(), strict=True)]
-
-
-def _half_widths(square: list[float], distortion: list[float]) -> list[float]:
-    return [math.hypot(math.sqrt(a), b) for a, b in zip(square, distortion, strict=True)]
 
 
 def column(table: Any, name: str) -> memoryview:
@@ -126,17 +65,17 @@ class _Reduction:
         rows = self._rows(f"select {', '.join(quoted(name, chr(34)) for name in names)} from {table}{more}")
         return [dict(zip(names, row, strict=True)) for row in rows]
 
-    def tables(self) -> tuple[Tables, dict[str, Any]]:
-        """Return all tables, and the errors of the tree."""
+    def tables(self) -> Tables:
+        """Return all tables."""
         paths, keys = self._paths()
         tables: Tables = {kind: empty(kind) for kind in SCHEMA}
         tables |= {"functions": self._functions(), **self._threads(keys)}
-        tables["nodes"], errors, nodes = self._nodes(paths, keys)
+        tables["nodes"], nodes = self._nodes(paths, keys)
         tables |= self._places()
         tables |= self._contexts(tables)
         tables |= self._births(nodes)
         tables["losses"] = self._losses()
-        return tables, errors
+        return tables
 
     def _functions(self) -> Columns:
         """Return the functions that have rows, sorted as in a merge."""
@@ -198,8 +137,8 @@ class _Reduction:
             return self._paths()
         return paths, list(zip(*(paths[name].to_pylist() for name in names), strict=True))
 
-    def _nodes(self, paths: Any, keys: list[tuple[Any, ...]]) -> tuple[Columns, dict[str, Any], dict[int, int]]:
-        """Return the tree, the errors of its times, and the first node of each path's hash."""
+    def _nodes(self, paths: Any, keys: list[tuple[Any, ...]]) -> tuple[Columns, dict[int, int]]:
+        """Return the tree, and the first node of each path's hash."""
         hashes, parents, depths, functions = (
             paths[name].to_pylist() for name in ("hash", "parent", "depth", "function")
         )
@@ -227,21 +166,9 @@ class _Reduction:
         wait_square = kept["wait_square"].to_pylist()
         table["wait_sq"] = floats(square / 4 for square in wait_square)
         pairs = zip(kept["own_square"].to_pylist(), wait_square, strict=True)
-        running = [max(0.0, a - b) for a, b in pairs]
-        errors = {"running_square": running, "distortion": kept["own_distortion"].to_pylist()}
-        return table, errors | self._function_errors(), {hashes[node]: new[node] for node in reversed(known)}
-
-    def _function_errors(self) -> dict[str, list[float]]:
-        rows = self._rows(
-            "select function, sum(own_square::double), sum(own_distortion::double), sum(wait_square::double) "
-            "from calls_by_function group by function"
-        )
-        square, distortion = [0.0] * len(self.functions), [0.0] * len(self.functions)
-        for function, own, common, wait in rows:
-            if function in self.functions:
-                square[self.functions[function]] = max(0.0, own - wait)
-                distortion[self.functions[function]] = common
-        return {"function_running_square": square, "function_distortion": distortion}
+        table["own_sq"] = floats(max(0.0, a - b) / 4 for a, b in pairs)
+        table["shared_ns"] = column(kept, "own_distortion")
+        return table, {hashes[node]: new[node] for node in reversed(known)}
 
     def _summed(self, table: str) -> list[dict[str, Any]]:
         """Return the rows of a table, those of the same key as one, sorted as in a merge."""
@@ -317,5 +244,5 @@ def reduced(dataset: Dataset, entries: Sequence[Entry], by_tasks: bool) -> Recor
     """Return the sum of the recordings in the dataset's views. by_tasks: with a thread of each host and task."""
     _, meta = merged_meta(entries)
     work = _Reduction(dataset, by_tasks)
-    tables, errors = work.tables()
-    return Sum(tables, Strings.of(list(work.texts.index)), meta, errors, work.labels)
+    tables = work.tables()
+    return Summed(tables, Strings.of(list(work.texts.index)), meta, labels=work.labels)

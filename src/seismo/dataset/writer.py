@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from hashlib import blake2b, file_digest
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from seismo import progress
+from seismo import _core, progress
 from seismo.dataset import content_hash, tasks
 from seismo.dataset.files import COMMIT, TableFile, arrow_column, clean, writing
 from seismo.dataset.processes import by_process
@@ -257,7 +257,6 @@ class _Tables(ExitStack):
         paths = self._known.path_numbers(content_hash.of_paths(part, functions))
         hashes = arrow_column(content_hash.numbers(functions), "q")
         main = arrow_column(part._raw["threads"]["main"], "q")
-        distortion = own_parts(times["total_distortion"].tolist(), nodes["parent"].tolist())
         values = {
             **common,
             "thread": nodes["thread"],
@@ -266,7 +265,7 @@ class _Tables(ExitStack):
             "path": array.array("q", paths),
             **{name: nodes[name] for name in (*SUMS, "flags")},
             **{name: pc.round(arrow_column(times[name], "d")) for name in ("own_ns", "total_ns")},
-            **_errors(times["own_error_ns"], distortion, nodes["wait_sq"]),
+            **_errors(times["own_sq"], times["shared_ns"], nodes["wait_sq"]),
         }
         self._write("calls_by_path", values)
         self._by_function(part, of_functions, hashes)
@@ -274,17 +273,14 @@ class _Tables(ExitStack):
     def _by_function(self, part: Recording, common: dict[str, Any], hashes: Any) -> None:
         """Write the calls of each function. common: columns, as long as there are functions with calls if they are."""
         pc = library("pyarrow.compute")
-        nodes, functions = part._raw["nodes"], part.functions
-        of = nodes["function"].tolist()
-        waits = array.array("d", bytes(8 * len(functions)))
-        if any(nodes["wait_sq"]):
-            for function, square in zip(of, nodes["wait_sq"].tolist(), strict=True):
-                waits[function] += square
-        errors = _errors(functions.numbers("own_error_ns"), part._estimated["function_distortion_ns"], waits)
+        nodes, functions, times = part._raw["nodes"], part.functions, part._estimated
+        of, count = nodes["function"], len(functions)
+        known = (times["own_sq"], times["shared_ns"], nodes["wait_sq"])
+        errors = _errors(*(memoryview(_core.sum_by({"to": of, "values": one}, count, "d")) for one in known))
         columns = {name: arrow_column(functions.numbers(name), "q") for name in SUMS}
         columns |= {name: pc.round(arrow_column(functions.numbers(name), "d")) for name in ("own_ns", "total_ns")}
         columns |= {"function": hashes, "flags": arrow_column(functions.numbers("lower_bound"), "q"), **errors}
-        used = arrow_column(sorted(set(of)), "q")
+        used = arrow_column(sorted(set(of.tolist())), "q")
         chosen = {name: pc.take(column, used) for name, column in columns.items()}
         self._write("calls_by_function", {**common, **chosen})
 
@@ -316,25 +312,14 @@ class _Tables(ExitStack):
         self._rows("lifetimes", ({**objects[row["object"]], **row} for row in named_rows(recording, "lifetimes")))
 
 
-def own_parts(totals: Sequence[float], parents: Sequence[int]) -> array.array[float]:
-    """Return each node's own part of numbers that add up along the tree."""
-    own = array.array("d", totals)
-    for total, parent in zip(totals, parents, strict=True):
-        if parent >= 0:
-            own[parent] -= total
-    return own
-
-
-def _errors(errors: Any, distortions: Any, waits: Any) -> dict[str, Any]:
-    """Return the columns of errors: squares of 95 % half-widths, which add up, and shared errors, which do, too."""
+def _errors(running: Any, shared: Any, waiting: Any) -> dict[str, Any]:
+    """Return the columns of errors, given the variances of running and waiting times and the shared errors."""
     pc = library("pyarrow.compute")
-    error = arrow_column(errors, "d")
-    distortion = pc.max_element_wise(arrow_column(distortions, "d"), 0.0)  # differences of sums may be less
-    square = pc.subtract(pc.multiply(error, error), pc.multiply(distortion, distortion))
+    waits = pc.multiply(arrow_column(waiting, "d"), 4.0)
     return {
-        "own_square": _rounded_up(pc.max_element_wise(square, 0.0)),
-        "own_distortion": _rounded_up(distortion),
-        "wait_square": _rounded_up(pc.multiply(arrow_column(waits, "d"), 4.0)),
+        "own_square": _rounded_up(pc.add(pc.multiply(arrow_column(running, "d"), 4.0), waits)),
+        "own_distortion": _rounded_up(arrow_column(shared, "d")),
+        "wait_square": _rounded_up(waits),
     }
 
 

@@ -336,30 +336,36 @@ def combined(recording: Recording, threads: Iterable[int] | None = None) -> Reco
     ValueError if there is no such thread.
     """
     source = recording if threads is None else restricted(recording, set(threads))
-    nodes, estimated = source._raw["nodes"], source._estimated
-    laid = {name: memoryview(c) for name, c in _core.combine(nodes, b"\1" * len(source._raw["threads"]["id"])).items()}
+    nodes, to = summed_nodes(source, b"\1" * len(source._raw["threads"]["id"]))
+    losses = {**source._raw["losses"], "thread": ints([-1] * len(source._raw["losses"]["id"]))}
+    tables = {**source._raw, **_one_thread(source), "losses": losses}
+    tables["nodes"] = {**nodes, "id": ints(range(len(nodes["parent"]))), "thread": zeros(len(nodes["parent"]))}
+    tables |= object_tables.with_nodes(object_tables.of_one_process(tables), to.tolist())
+    return Recording(tables, source._strings, source.meta, source.problems, source.times)
+
+
+def summed_nodes(source: Recording, chosen: bytes) -> tuple[Columns, memoryview]:
+    """Return the overlaid trees of the threads t with chosen[t] != 0, and for each node its row there or -1.
+
+    The estimated times and their errors are stored as exact times and known errors.
+    """
+    nodes, times = source._raw["nodes"], source._estimated
+    laid = {name: memoryview(column) for name, column in _core.combine(nodes, chosen).items()}
     rows, to = len(laid["parent"]), laid["to"]
 
     def summed(column: memoryview, is_or: bool = False) -> memoryview:
         return memoryview(_core.sum_by({"to": to, "values": column}, rows, column.format, is_or))
 
-    times = {name: column if name.startswith("function_") else summed(column) for name, column in estimated.items()}
-    times["depth"] = laid["depth"]
     table = {name: summed(nodes[name], name == "flags") for name, _ in SCHEMA["nodes"]}
     table |= {name: zeros(rows, code) for name, code in SCHEMA["nodes"] if name.startswith("sampled")}
-    table.update(id=ints(range(rows)), parent=laid["parent"], function=laid["function"], thread=zeros(rows))
-    # A later estimate from a saved file must give the same own times, so the sums are stored as exact times.
+    table |= {name: summed(times[name]) for name in ("own_sq", "shared_ns")}
+    table.update(parent=laid["parent"], function=laid["function"])
     waits = table["wait_ns"] if source.times == "wall" else zeros(rows)  # others exclude waiting or consist of it
-    pairs = zip(times["own_ns"].tolist(), waits.tolist(), strict=True)
+    pairs = zip(summed(times["own_ns"]).tolist(), waits.tolist(), strict=True)
     table["timed_ns"] = ints(max(0, min(round(own - wait), LARGEST)) for own, wait in pairs)
     entries = map(int.__add__, table["calls"].tolist(), table["resumes"].tolist())
     table["entered"] = table["timed"] = ints(map(clamped, entries))
-    losses = {**source._raw["losses"], "thread": ints([-1] * len(source._raw["losses"]["id"]))}
-    tables = {**source._raw, **_one_thread(source), "nodes": table, "losses": losses}
-    tables |= object_tables.with_nodes(object_tables.of_one_process(tables), to.tolist())
-    result = Recording(tables, source._strings, source.meta, source.problems, source.times)
-    result.__dict__["_estimated"] = times  # estimated before the nodes were summed: presets the cached property
-    return result
+    return table, to
 
 
 def _one_thread(source: Recording) -> Tables:

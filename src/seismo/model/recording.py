@@ -278,6 +278,12 @@ class Recording:
 
         return {"own_running_ns": running, "own_waiting_ns": columns["wait_ns"]}
 
+    @property
+    def path_count(self) -> int:
+        """The number of distinct call paths, whatever thread they are of."""
+        nodes, threads = self._raw["nodes"], len(self._raw["threads"]["id"])
+        return len(nodes["id"]) if threads < 2 else len(_core.combine(nodes, b"\1" * threads)["parent"])
+
     def total_error(self, nodes: Sequence[int]) -> float:
         """Return the error of the sum of these nodes' total times. No node may be below another.
 

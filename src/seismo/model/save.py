@@ -45,7 +45,7 @@ def write_recording(recording: Recording, fd: int | None) -> bytes | None:
     journal = recording._journal
     if journal is not None and journal.fits(recording._raw):
         for kind, payload in copied(recording):
-            writer.of_journal(kind, payload)
+            writer.chunk(kind, payload)
     return writer.finish()
 
 

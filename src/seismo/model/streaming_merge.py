@@ -41,6 +41,7 @@ from seismo.model.lines.merge import OF_FUNCTIONS, PackedContexts
 from seismo.model.objects.merge import KINDS as OF_OBJECTS
 from seismo.model.recording import Recording, read
 from seismo.model.save import TableWriter, write_file
+from seismo.model.summed import CHUNK, TreeSum
 from seismo.model.table import Strings
 from seismo.model.trace.copy_to_file import copied
 
@@ -56,6 +57,7 @@ _OF_CALLS = ("functions", "nodes", "threads", "processes", "losses")
 _OWN = ("nodes", "threads", "processes", "losses", "contexts", "context_hits")  # rows that are never summed
 _ROWS = 1 << 14  # of contexts that are written together
 _KEPT_BYTES = 16 << 20  # limit for recordings kept in memory for later processes
+LARGE = 1 << 19  # nodes; a file with more also has its sum
 
 
 def merge_files(
@@ -101,6 +103,10 @@ class _Sum:
             one, count = combine.merge([self._merges.pop()[1], one]), 2 * count
         self._merges.append((count, one))
 
+    @property
+    def is_empty(self) -> bool:
+        return not self._merges
+
     def total(self) -> Recording:
         return combine.merge(one for _, one in self._merges)
 
@@ -124,6 +130,7 @@ class _Plan:
         self._sizes: list[int] = []
         self._traces: list[int] = []  # the recordings that have a journal
         self._sum = _Sum()
+        self._nodes_count = 0
         self._kept: dict[int, Recording] = {}  # recordings in memory for later processes, the newest last
 
     def add(self, part: Recording) -> None:
@@ -131,6 +138,7 @@ class _Plan:
         self._numbers.append(self._functions.add(part))
         self._marks.append(combine.marks_of_trees(part))
         self._sizes.append(_bytes_of(part))
+        self._nodes_count += len(part._raw["nodes"]["id"])
         if part._journal is not None:
             self._traces.append(number)
         texts = Texts()
@@ -150,7 +158,8 @@ class _Plan:
         made["functions"] = columns_of_named("functions", functions, texts)
         self._process_of = made["threads"]["process"].tolist()
         out = TableWriter(writer)
-        writer.meta(json.dumps(combine._merge_meta([part.meta for part in self.parts]), sort_keys=True))
+        meta = combine._merge_meta([part.meta for part in self.parts])
+        writer.meta(json.dumps(meta, sort_keys=True))
         total = self._total(functions)
         contexts = PackedContexts((name for one in self.parts for name in one.contexts["name"]), total._raw)
         for number, one in enumerate(self.parts):
@@ -158,9 +167,10 @@ class _Plan:
                 contexts.add(self._openers[number](), self._functions_of(number))
         made["contexts"] = columns_of("contexts", [(name,) for name in contexts.names], texts)
         strings = list(texts.index)
+        summed = TreeSum(made, Strings.of(strings), meta) if self._is_large() else None
         for kind in SCHEMA:
             if kind == "nodes":
-                self._write_own(out)
+                self._write_own(out, summed)
             elif kind in made:
                 out.table(kind, made[kind], strings)
             elif kind == "context_hits":
@@ -172,8 +182,14 @@ class _Plan:
                 out.table(kind, total._raw[kind], total._strings)
         for part in progress.over("writing timelines", self._traces, len(self._traces)):
             for kind, payload in copied(self._openers[part](), self._threads[part]):
-                writer.of_journal(kind, payload)
+                writer.chunk(kind, payload)
+        if summed is not None:
+            writer.chunk(CHUNK.decode(), summed.total().to_bytes())
         return writer.finish()
+
+    def _is_large(self) -> bool:
+        """Return True if a report should not have to read all nodes, and can do without them."""
+        return self._nodes_count > LARGE and not self._traces and self._sum.is_empty
 
     def _total(self, functions: Sequence[dict[str, Any]]) -> Recording:
         """Return the sums with the result's function ids, which include functions of recordings without sums."""
@@ -186,8 +202,8 @@ class _Plan:
     def _functions_of(self, number: int) -> list[int]:
         return [self._order[i] for i in self._numbers[number]]
 
-    def _write_own(self, out: TableWriter) -> None:
-        """Write the nodes in the order of the processes."""
+    def _write_own(self, out: TableWriter, summed: TreeSum | None) -> None:
+        """Write the nodes in the order of the processes, and add them up."""
         of: dict[int, int] = {}
         for number, part in enumerate(self.parts):
             of |= dict.fromkeys((self._processes[number][old] for old in part._raw["processes"]["id"].tolist()), number)
@@ -201,6 +217,8 @@ class _Plan:
             places = range(base, base + len(rows["id"]))
             out.table("nodes", {**translated(rows, parent=places), "id": ints(places)}, ())
             base = places.stop
+            if summed is not None:
+                summed.add(rows)
 
     def _part(self, number: int, again: bool) -> Recording:
         """Return a recording; `again` means that it will be needed once more."""

@@ -43,7 +43,7 @@ class _Group(_Part):
         self.look = math.inf
         self.scale = self.rate = self.sum = self.slope = self.positive = 0.0
         self.square = self.ran = self.ready = self.unrest = 0.0  # of processes
-        self.wait_ns = self.wait_sq = self.chance = 0.0  # of pools
+        self.wait_ns = self.wait_sq = self.own_sq = self.shared_ns = self.chance = 0.0  # of pools
 
 
 def _ratio(value: float, by: float) -> float:
@@ -178,9 +178,9 @@ class _Estimate:
     def _fill_groups(self) -> dict[int, float]:
         """Sum up the pools and processes. Return the time by looks of each thread that has nodes."""
         looks: dict[int, float] = {}
-        names = ("thread", "sampled_ns", "sampled_sq", "wait_ns", "wait_sq", "ready_ns")
+        names = ("thread", "sampled_ns", "sampled_sq", "wait_ns", "wait_sq", "ready_ns", "own_sq", "shared_ns")
         rows = zip(*(self.table[name] for name in names), strict=True)
-        for node, (thread, sampled, square, wait, wait_square, ready) in zip(self.nodes, rows, strict=True):
+        for node, (thread, sampled, square, wait, wait_square, ready, own, shared) in zip(self.nodes, rows, strict=True):
             pool, process = node.group, self.processes[node.process]
             pool.pieces += node.pieces
             pool.piece_ns += node.piece_ns
@@ -189,6 +189,8 @@ class _Estimate:
             pool.overhead += node.overhead
             pool.wait_ns += wait
             pool.wait_sq += wait_square
+            pool.own_sq += own
+            pool.shared_ns += shared
             process.ready += ready
             process.square += square
             process.overhead += node.overhead
@@ -263,13 +265,16 @@ class _Estimate:
         rests, parents = [self.rests[thread] for thread in self.table["thread"]], self.table["parent"]
         looks = [self.processes[node.process].look for node in self.nodes]
         time = [node.time for node in self.nodes]
+        own_sq, shared = self.table["own_sq"][:], self.table["shared_ns"]
         error, distortion, doubt = [], [], []
         for number, node in enumerate(self.nodes):
-            distortion.append(self._distortion(node, own[number] - waits[number]))
+            distortion.append(self._distortion(node, own[number] - waits[number]) + shared[number])
+            square[number] += 4 * own_sq[number]
             by_chance = _chance_of(node, rests[number], looks[number])
             error.append(_hypot(math.sqrt(by_chance + square[number]), distortion[number]))
             doubt.append(_scaled(node.group.chance, node.time, node.group.time))
-        total = own[:]
+            own_sq[number] += doubt[number] / 4
+        total, shared = own[:], distortion[:]
         for number in range(len(parents) - 1, -1, -1):
             if parents[number] >= 0:
                 for sums in (time, doubt, total, waits, square, distortion):
@@ -283,6 +288,7 @@ class _Estimate:
             depth.append(depth[parent] + 1 if parent >= 0 else 0)
         found = {"own_ns": own, "own_error_ns": error, "total_ns": total, "total_error_ns": total_error}
         found |= {"total_square": square, "total_wait_ns": waits, "total_distortion": distortion}
+        found |= {"own_sq": own_sq, "shared_ns": shared}
         return {"depth": ints(depth), **{name: reals(values) for name, values in found.items()}}
 
     def _of_functions(self) -> dict[str, memoryview]:
@@ -291,7 +297,8 @@ class _Estimate:
             ran = pool.exact + pool.left
             own[function] += ran + pool.wait_ns
             distortion[function] += self._distortion(pool, ran)
-            error[function] += pool.chance + 4 * pool.wait_sq
+            distortion[function] += pool.shared_ns
+            error[function] += pool.chance + 4 * (pool.wait_sq + pool.own_sq)
         error = [_hypot(math.sqrt(square), shared) for square, shared in zip(error, distortion, strict=True)]
         found = {"function_own_ns": own, "function_own_error_ns": error, "function_distortion_ns": distortion}
         return {name: reals(values) for name, values in found.items()}

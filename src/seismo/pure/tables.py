@@ -15,7 +15,7 @@ processes id pid:i ppid:i host:s argv:s interpreter:s start_ns:i end_ns:i exit:s
 threads id process native_id:i name:s start_ns:i end_ns:i wall_ns:i cpu_ns:i main:i rest_ns folded
 functions id kind module:s qualname:s file:s line:i flags code_bytes
 nodes id parent:i thread function calls resumes exceptions flags entered timed timed_ns {_TIMES}\
- compared_ns beside_ns
+ compared_ns beside_ns own_sq:d shared_ns:d
 losses id kind:s count thread:i detail:s
 lines id function line:i hits flags inner_ns:d inner_var:d {_TIMES}
 arcs id function from_line:i to_line:i hits flags

@@ -61,8 +61,8 @@ class Writer:
             self._flush_strings()
             self._chunk(b"TABL", payload)
 
-    def of_journal(self, kind: str, payload: bytes | memoryview, /) -> None:
-        """Add a chunk of a journal, from another recording."""
+    def chunk(self, kind: str, payload: bytes | memoryview, /) -> None:
+        """Add a chunk of a journal, from another recording, or a sum."""
         self._chunk(kind.encode(), payload)
 
     def finish(self) -> bytes | None:

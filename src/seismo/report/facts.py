@@ -292,7 +292,7 @@ def calls(recording: Recording) -> str:
     resumes = sum(functions["resumes"])
     unknown = any(str(kind) == "calls-unknown" for kind in recording.losses["kind"])
     words = "unknown" if unknown and not total else f"{at_least}{number_of(total, 'call')}"
-    words += f" of {number_of(len(functions), 'function')} on {number_of(len(recording.tree), 'path')}"
+    words += f" of {number_of(len(functions), 'function')} on {number_of(recording.path_count, 'path')}"
     return words + (f", {count(resumes)} resumes of generators and coroutines" if resumes else "")
 
 

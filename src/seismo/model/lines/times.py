@@ -64,7 +64,7 @@ def estimated(tables: Tables, times: str = "wall") -> Columns:
 
 def _as_functions(tables: Tables, count: int, rest: int) -> dict[str, Any]:
     """Return the input tables of _core.estimate for one process, with a function and a node for each line."""
-    nought = zeros(count)
+    nought, exact = zeros(count), zeros(count, "d")
     processes = tables["processes"]
     costs = {name: sum(processes[name].tolist()) / max(1, len(processes["id"])) for name in _COSTS}
     costs["cost_error"] = max(processes["cost_error"].tolist(), default=0.0)
@@ -74,6 +74,7 @@ def _as_functions(tables: Tables, count: int, rest: int) -> dict[str, Any]:
         "calls": tables["lines"]["hits"],
         **dict.fromkeys(("thread", "resumes", "entered", "timed", "timed_ns"), nought),
         **{name: tables["lines"][name] for name in _TIMES},
+        **dict.fromkeys(("own_sq", "shared_ns"), exact),
     }
     return {
         "nodes": nodes,

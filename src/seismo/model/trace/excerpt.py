@@ -95,7 +95,7 @@ def _planned(
     def write(fd: int | None) -> bytes | None:
         writer = _core.Writer(fd)
         write_tables(made, writer)
-        journal.cut(first, last, chosen, None, tree, functools.partial(writer.of_journal, "JRNL"))
+        journal.cut(first, last, chosen, None, tree, functools.partial(writer.chunk, "JRNL"))
         return writer.finish()
 
     return sum(counts["calls"]) + sum(counts["resumes"]), write

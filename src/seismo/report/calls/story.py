@@ -45,7 +45,10 @@ def story(recording: Recording, file: str, most: int, options: Options) -> Story
     """Return the story. file: the recording's name in commands. most: rows of a section."""
     by = options.time or usual_times(recording)
     modules = chosen_modules(options)
+    threads = thread_count(recording)
     shown = without_idle(recording)[0].timed(by)
+    if threads > 1:
+        shown = shown.combined()
     table = shown.functions if options.imports else with_imports_as_one(shown)
     functions = FunctionCells(shown, _SIGNS, table, threads_at_once(shown))
     functions.roomy = True
@@ -53,10 +56,8 @@ def story(recording: Recording, file: str, most: int, options: Options) -> Story
     sections = [facts_section(header(recording, _SIGNS))]
     watch = is_watch(recording)
     if not watch:  # a watch records no callers, so that its tree is flat
-        threads = thread_count(recording)
-        together = shown.combined() if threads > 1 else shown
         limits = Limits.of(replace(options, limit=most))
-        sections.append(_paths(together, functions, modules, limits, threads))
+        sections.append(_paths(shown, functions, modules, limits, threads))
     sections.append(_functions(functions, rows, most, modules))
     sections.append(_blocks(functions, rows))
     if recording.calls:
@@ -81,7 +82,7 @@ def totals(recording: Recording, by: str) -> dict[str, Any]:
         "processes": len(recording.processes),
         "threads": max(1, thread_count(recording)),
         "functions": len(functions),
-        "paths": len(recording.tree),
+        "paths": recording.path_count,
         "calls": sum(functions["calls"]),
         "calls_at_least": any(functions["lower_bound"]),
         "resumes": sum(functions["resumes"]),

@@ -429,8 +429,8 @@ def write_tree(
     if tree.small:
         less = text.number_of(tree.small, "path") + f" below {100 * limits.share:g} %"
         paper.line((f"  {paper.signs.cut} {less} (--min PERCENT, --tree)", "quiet"))
-    if idle.threads:
-        threads = text.number_of(idle.threads, "thread")
+    if idle.ns:
+        threads = text.number_of(idle.threads, "thread") if idle.threads else "threads"
         paper.line((f"  idle: {threads} waited for work for {text.duration(idle.ns, paper.signs)}", "quiet"))
 
 

@@ -1,0 +1,155 @@
+"""Sums of recordings: one tree with the distinct paths of all threads of many processes.
+
+A merge of large recordings (streaming_merge.py) has its sum in the file as well, as a recording of its own in a chunk
+SUMS. A report of the merge reads only that.
+"""
+
+from __future__ import annotations
+
+import array
+import os
+import zlib
+from typing import TYPE_CHECKING, Any
+
+from seismo.errors import RecordingError
+from seismo.model.columns import SCHEMA, empty, ints, translated, zeros
+from seismo.model.combine import summed_nodes
+from seismo.model.recording import MAGIC, Recording, read
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from typing import BinaryIO
+
+    from seismo.model.columns import Columns, Tables
+    from seismo.model.table import Strings
+
+CHUNK = b"SUMS"
+MOST_ROWS = 1 << 18  # nodes in memory before they are added up
+_CHUNK_HEADER = 12  # bytes: length, kind, checksum
+
+
+class Summed(Recording):
+    """A recording in which a node is of many threads, and has the thread of any of them."""
+
+    threads_are_summed = True
+
+    def __init__(
+        self,
+        tables: Tables,
+        strings: Strings,
+        meta: dict[str, Any],
+        times: str = "wall",
+        labels: Mapping[int, dict[str, str]] | None = None,
+    ) -> None:
+        """Initialize as a recording. labels: the host and the task of threads, if it has a tree for each of these."""
+        super().__init__(tables, strings, meta, (), times)
+        self._labels = labels
+
+    @property
+    def thread_labels(self) -> list[dict[str, str]]:
+        """The host of each thread, by row, or the host and the task if it has a tree for each of these."""
+        if self._labels is None:
+            return super().thread_labels
+        return [self._labels.get(thread, {}) for thread in range(len(self._raw["threads"]["id"]))]
+
+    def _with(self, tables: Tables, times: str = "") -> Recording:
+        return Summed(tables, self._strings, self.meta, times or self.times, self._labels)
+
+
+def without_costs(tables: Tables) -> Tables:
+    """Return the processes and threads without the costs of recording, for times that are known without these."""
+    processes, threads = tables["processes"], tables["threads"]
+    costs = [name for name, code in SCHEMA["processes"] if code == "d" and name != "clock_ns"]
+    return {
+        "processes": {**processes, **dict.fromkeys(costs, zeros(len(processes["id"]), "d"))},
+        "threads": {**threads, "rest_ns": zeros(len(threads["id"]))},
+    }
+
+
+class TreeSum:
+    """Adds up the trees of all threads of a recording, in memory that does not grow with their number."""
+
+    def __init__(self, tables: Tables, strings: Strings, meta: dict[str, Any]) -> None:
+        """Initialize with the recording's tables, without nodes."""
+        self._whole = Recording({kind: tables.get(kind) or empty(kind) for kind in SCHEMA}, strings, meta)
+        # What was added up is on two more threads, a main one and another, of one more process, which has no costs.
+        processes, threads = tables["processes"], tables["threads"]
+        for main in (1, 0):
+            threads = _with_row(threads, process=len(processes["id"]), main=main)
+        self._tables = {**self._whole._raw, "processes": _with_row(processes), "threads": threads}
+        mains = threads["main"].tolist()
+        self._trees = [(len(mains) - 1 - main, bytes(bool(one) == main for one in mains)) for main in (True, False)]
+        self._start()
+
+    def _start(self) -> None:
+        self._rows = {name: array.array(code) for name, code in SCHEMA["nodes"]}
+
+    def add(self, nodes: Columns) -> None:
+        """Add nodes with the columns of the table, whose parents are numbered from 0 among them."""
+        base, count = len(self._rows["id"]), len(nodes["id"])
+        for name, column in translated(nodes, parent=range(base, base + count)).items():
+            self._rows[name].frombytes(column.cast("B"))
+        if base + count > MOST_ROWS:
+            self._reduce()
+
+    def _reduce(self) -> None:
+        nodes = {name: memoryview(column) for name, column in self._rows.items()}
+        source = self._whole._with({**self._tables, "nodes": nodes})
+        self._start()
+        for thread, chosen in self._trees:
+            tree, _ = summed_nodes(source, chosen)
+            self.add({**tree, "thread": ints([thread] * len(tree["parent"]))})
+
+    def total(self) -> Summed:
+        """Return the sum."""
+        self._reduce()
+        nodes = {name: memoryview(column) for name, column in self._rows.items()}
+        mains = list(map(bool, self._whole._raw["threads"]["main"]))
+        threads = {thread: mains.index(main) for (thread, _), main in zip(self._trees, (True, False)) if main in mains}
+        nodes = {**translated(nodes, thread=threads), "id": ints(range(len(nodes["id"])))}
+        tables = {**self._whole._raw, **without_costs(self._whole._raw), "nodes": nodes}
+        return Summed(tables, self._whole._strings, self._whole.meta)
+
+
+def _with_row(table: Columns, **values: int) -> Columns:
+    """Return the table with one more row, of these values and zeros."""
+    return {
+        name: memoryview(array.array(column.format, [*column.tolist(), values.get(name, 0)]))
+        for name, column in table.items()
+    }
+
+
+def read_sum(path: str | os.PathLike[str]) -> Summed | None:
+    """Return the sum that the file of a merge has, or None if it has none or its end is damaged or missing."""
+    try:
+        with open(path, "rb") as file:
+            if file.read(12) != MAGIC + b"\2\0\0\0":  # version 2, no flag: all writes succeeded
+                return None
+            file.seek(-8, os.SEEK_END)
+            end = int.from_bytes(file.read(8), "little")
+            numbers = list(_uvarints(_payload(file, end, b"END ")[:-8]))
+            place = numbers[1::2].index(int.from_bytes(CHUNK, "little"))
+            found = read(_payload(file, sum(numbers[2::2][: place + 1]), CHUNK))
+    except (OSError, ValueError, RecordingError):
+        return None
+    return Summed(found._raw, found._strings, found.meta)
+
+
+def _payload(file: BinaryIO, offset: int, kind: bytes) -> bytes:
+    """Return the contents of a chunk. Raise ValueError if there is no such chunk."""
+    file.seek(offset)
+    header = file.read(_CHUNK_HEADER)
+    payload = file.read(int.from_bytes(header[:4], "little"))
+    if header[4:8] != kind or header[8:] != zlib.crc32(kind + payload).to_bytes(4, "little"):
+        raise ValueError("there is no such chunk")
+    return payload
+
+
+def _uvarints(data: bytes) -> Iterator[int]:
+    value = shift = 0
+    for byte in data:
+        value |= (byte & 0x7F) << shift
+        shift += 7
+        if byte < 0x80:
+            yield value
+            value = shift = 0
