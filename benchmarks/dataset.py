@@ -6,6 +6,7 @@ append   Recordings of 100,000 paths each, a hundredth of which no other recordi
 top      The functions with most own time, over all rows of calls by path: seconds and peak memory of a new process.
 report   `seismo report` of a dataset of 400 recordings of 38,800 paths: seconds and peak memory of a new process.
          39,200 of the paths are distinct.
+merge    `seismo merge` of the same recordings into one file, and `seismo report` of that.
 
 Times and counts are drawn from log-normal distributions. `--scale 0.01` makes 10 recordings instead of 1,000, and 4
 instead of 400.
@@ -111,12 +112,12 @@ def appended(folder: str, count: int, paths: int, own: int) -> dict[str, float]:
 
 def main() -> None:
     """Run the parts and print their tables."""
-    parser = arguments(__doc__, 1, 1, only=("append", "report"))
+    parser = arguments(__doc__, 1, 1, only=("append", "report", "merge"))
     parser.add_argument("--scale", type=float, default=1.0, help="a part of the recordings (default 1)")
     options = parser.parse_args()
     load_core()
     scale = 0.01 if options.quick else options.scale
-    parts = options.only or ("append", "report")
+    parts = options.only or ("append", "report", "merge")
     found: dict[str, Any] = {}
     rows: list[list[str]] = []
     with tempfile.TemporaryDirectory() as folder:
@@ -136,6 +137,14 @@ def main() -> None:
             apart(appended, folder, count, MERGED_PATHS, 1)
             found["report"] = asked("report", f"{folder}/dataset")
             rows += shown(f"report of {count:,} recordings of {MERGED_PATHS:,} paths: s", found["report"])
+        if "merge" in parts:
+            progress("merge")
+            count, merged = max(1, round(MERGED * scale)), f"{folder}/merged.seismo"
+            apart(write_some, folder, 0, count, MERGED_PATHS, 1)
+            found["merge"] = asked("merge", *(f"{folder}/{one}.seismo" for one in range(count)), "-o", merged)
+            found["report of the merge"] = asked("report", merged)
+            rows += shown(f"merge of {count:,} recordings of {MERGED_PATHS:,} paths: s", found["merge"])
+            rows += shown("report of the merge: s", found["report of the merge"])
     method = f"one run, each command in a new process, scale {scale:g}"
     finish("dataset", options, method, found, table(["what", "value"], rows))
 

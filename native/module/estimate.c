@@ -281,10 +281,10 @@ static PyObject *core_take(PyObject *module, PyObject *arguments) {
     const int64_t *values = sm_views_take(&v, holder, "columns", "values", (char)format, &count);
     const int64_t *from = sm_views_take(&v, holder, "columns", "rows", 'q', &rows);
     if (!v.failed)
-        in_range(&v, "rows", from, rows, 0, count);
+        in_range(&v, "rows", from, rows, format == 'q' ? -1 : 0, count);
     int64_t *taken = fresh(&v, rows);
     for (Py_ssize_t i = 0; !v.failed && i < rows; i++)
-        taken[i] = values[from[i]]; /* copies the bits, whatever the format */
+        taken[i] = from[i] < 0 ? -1 : values[from[i]]; /* copies the bits, whatever the format */
     sm_views_release(&v);
     return v.failed ? NULL : sm_column_new(module, taken, rows, (char)format);
 }
@@ -301,6 +301,7 @@ PyMethodDef sm_methods_estimate[] = {
      "parent, function, depth."},
     {"sum_by", core_sum_by, METH_VARARGS,
      "Return for each row the sum (or the bitwise or) of the values whose `to` is that row."},
-    {"take", core_take, METH_VARARGS, "Return the values at the given rows, in their order."},
+    {"take", core_take, METH_VARARGS,
+     "Return the values at the given rows, in their order. Of integers, row -1 has -1."},
     {NULL, NULL, 0, NULL},
 };

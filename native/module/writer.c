@@ -185,7 +185,8 @@ static PyMethodDef writer_methods[] = {
     {"table", writer_table, METH_VARARGS,
      "Add rows, given as all columns of the table, each a buffer of int64 ('q') or float64 ('d')."},
     {"chunk", writer_chunk, METH_VARARGS,
-     "Add a piece of a journal (JRNL), a sheet of its levels (LEVL), longest calls (LONG), or the file of a sum (SUMS)."},
+     "Add a piece of a journal (JRNL), a sheet of its levels (LEVL), longest calls (LONG), or the file of a sum "
+     "(SUMS)."},
     {"finish", writer_finish, METH_NOARGS,
      "Write the rest and the index. Returns the bytes of a Writer into memory. Raises OSError if not everything could "
      "be written."},

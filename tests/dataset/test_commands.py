@@ -66,7 +66,7 @@ def test_idle_threads_are_left_out_as_of_a_merge(seismo, tmp_path):
     assert "3.00 s idle" in mine.splitlines()[0]
     assert mine.splitlines()[0] == theirs.splitlines()[0]
     assert "3 threads waited for work" in theirs
-    assert "waited for work" not in mine
+    assert "idle: threads waited for work for 3.00 s" in mine
 
 
 def test_pages_and_info_work_on_a_dataset(seismo, folder, tmp_path):

@@ -89,7 +89,7 @@ def open_recording(
     """
     from seismo import model
     from seismo.model.recording import begins
-    from seismo.model.summed import read_sum
+    from seismo.model.tree_sum import read_sum
 
     if path == "-":
         return model.read(sys.stdin.buffer.read())

@@ -55,7 +55,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         "-f",
         "--format",
         choices=("dataset",),
-        help="write the sum of a dataset as a new dataset, OUT, which keeps errors",
+        help="write the sum of a dataset as a new dataset, OUT",
     )
     parser.add_argument("--force", action="store_true", help="overwrite OUT if it exists")
 

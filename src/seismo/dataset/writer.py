@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from hashlib import blake2b, file_digest
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from seismo import _core, progress
+from seismo import progress
 from seismo.dataset import content_hash, tasks
 from seismo.dataset.files import COMMIT, TableFile, arrow_column, clean, writing
 from seismo.dataset.processes import by_process
@@ -19,7 +19,7 @@ from seismo.dataset.schema import MARKER, RECORDINGS, SUMS, TABLES, VERSION, lib
 from seismo.dataset.shared import Known
 from seismo.dataset.tasks import TASK
 from seismo.errors import RecordingError, SeismoError, UsageError
-from seismo.model.columns import KEY, named_rows
+from seismo.model.columns import KEY, named_rows, sum_by
 from seismo.model.combine import problem_losses
 from seismo.model.enums import TYPE_AT_MOST, TYPE_ESTIMATED
 from seismo.model.lines.merge import PLACES
@@ -276,7 +276,7 @@ class _Tables(ExitStack):
         nodes, functions, times = part._raw["nodes"], part.functions, part._estimated
         of, count = nodes["function"], len(functions)
         known = (times["own_sq"], times["shared_ns"], nodes["wait_sq"])
-        errors = _errors(*(memoryview(_core.sum_by({"to": of, "values": one}, count, "d")) for one in known))
+        errors = _errors(*(sum_by(one, of, count) for one in known))
         columns = {name: arrow_column(functions.numbers(name), "q") for name in SUMS}
         columns |= {name: pc.round(arrow_column(functions.numbers(name), "d")) for name in ("own_ns", "total_ns")}
         columns |= {"function": hashes, "flags": arrow_column(functions.numbers("lower_bound"), "q"), **errors}

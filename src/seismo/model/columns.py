@@ -128,6 +128,11 @@ def taken(table: Columns, rows: Sequence[int]) -> Columns:
     return {**{name: memoryview(column) for name, column in found.items()}, "id": ints(range(len(rows)))}
 
 
+def sum_by(values: memoryview, to: memoryview, rows: int, is_or: bool = False) -> memoryview:
+    """Return a column of so many rows: for each, the sum, or the bitwise or, of the values whose `to` is that row."""
+    return memoryview(_core.sum_by({"to": to, "values": values}, rows, values.format, is_or))
+
+
 def new_numbers(rows: Iterable[int], size: int) -> array.array[int]:
     """Return the new number of each of `size` rows, of which `rows` are kept in this order, or -1 if it is left out."""
     numbers = array.array("q", [-1]) * size
@@ -140,7 +145,10 @@ def translated(table: Columns, **maps: Mapping[int, int] | Sequence[int]) -> Col
     """Return the table with other ids in the given columns; -1 stays."""
     result = dict(table)
     for name, of in maps.items():
-        result[name] = ints(-1 if number == -1 else of[number] for number in table[name].tolist())
+        values: Any = of
+        if isinstance(of, dict):
+            values = (of.get(number, -1) for number in range(max(table[name], default=-1) + 1))
+        result[name] = memoryview(_core.take({"values": ints(values), "rows": table[name]}, "q"))
     return result
 
 

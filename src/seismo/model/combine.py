@@ -11,6 +11,7 @@ import array
 import json
 from collections import defaultdict
 from itertools import accumulate, chain, compress, pairwise
+from operator import xor
 from typing import TYPE_CHECKING, Any
 
 from seismo import _core
@@ -32,6 +33,7 @@ from seismo.model.columns import (
     named_rows,
     names_of,
     new_numbers,
+    sum_by,
     taken,
     translated,
     with_rows,
@@ -200,9 +202,10 @@ def marks_of_trees(part: Recording) -> list[int]:
     spans = (raw["object_spans"][name].tolist() for name in ("process", "born"))
     for process, born in zip(*spans, strict=True):
         marks[process] += born
-    nodes = (raw["nodes"][name].tolist() for name in ("thread", "calls", "timed_ns"))
-    for thread, calls, timed in zip(*nodes, strict=True):
-        marks[of_threads[thread]] += calls * 1000003 ^ timed
+    threads, calls, timed = (raw["nodes"][name].tolist() for name in ("thread", "calls", "timed_ns"))
+    of_nodes = map(xor, map((1000003).__mul__, calls), timed)
+    for process, mark in zip(map(of_threads.__getitem__, threads), of_nodes, strict=True):
+        marks[process] += mark
     return marks
 
 
@@ -339,7 +342,7 @@ def combined(recording: Recording, threads: Iterable[int] | None = None) -> Reco
     nodes, to = summed_nodes(source, b"\1" * len(source._raw["threads"]["id"]))
     losses = {**source._raw["losses"], "thread": ints([-1] * len(source._raw["losses"]["id"]))}
     tables = {**source._raw, **_one_thread(source), "losses": losses}
-    tables["nodes"] = {**nodes, "id": ints(range(len(nodes["parent"]))), "thread": zeros(len(nodes["parent"]))}
+    tables["nodes"] = {**nodes, "thread": zeros(len(nodes["id"]))}
     tables |= object_tables.with_nodes(object_tables.of_one_process(tables), to.tolist())
     return Recording(tables, source._strings, source.meta, source.problems, source.times)
 
@@ -352,19 +355,17 @@ def summed_nodes(source: Recording, chosen: bytes) -> tuple[Columns, memoryview]
     nodes, times = source._raw["nodes"], source._estimated
     laid = {name: memoryview(column) for name, column in _core.combine(nodes, chosen).items()}
     rows, to = len(laid["parent"]), laid["to"]
-
-    def summed(column: memoryview, is_or: bool = False) -> memoryview:
-        return memoryview(_core.sum_by({"to": to, "values": column}, rows, column.format, is_or))
-
-    table = {name: summed(nodes[name], name == "flags") for name, _ in SCHEMA["nodes"]}
+    table = {name: sum_by(nodes[name], to, rows, name == "flags") for name, _ in SCHEMA["nodes"]}
     table |= {name: zeros(rows, code) for name, code in SCHEMA["nodes"] if name.startswith("sampled")}
-    table |= {name: summed(times[name]) for name in ("own_sq", "shared_ns")}
-    table.update(parent=laid["parent"], function=laid["function"])
+    table |= {name: sum_by(times[name], to, rows) for name in ("own_sq", "shared_ns")}
+    table.update(id=ints(range(rows)), parent=laid["parent"], function=laid["function"])
     waits = table["wait_ns"] if source.times == "wall" else zeros(rows)  # others exclude waiting or consist of it
-    pairs = zip(summed(times["own_ns"]).tolist(), waits.tolist(), strict=True)
+    pairs = zip(sum_by(times["own_ns"], to, rows).tolist(), waits.tolist(), strict=True)
     table["timed_ns"] = ints(max(0, min(round(own - wait), LARGEST)) for own, wait in pairs)
-    entries = map(int.__add__, table["calls"].tolist(), table["resumes"].tolist())
-    table["entered"] = table["timed"] = ints(map(clamped, entries))
+    entries = table["calls"]
+    if any(table["resumes"]):
+        entries = ints(map(clamped, map(int.__add__, entries.tolist(), table["resumes"].tolist())))
+    table["entered"] = table["timed"] = entries
     return table, to
 
 

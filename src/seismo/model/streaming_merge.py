@@ -41,7 +41,7 @@ from seismo.model.lines.merge import OF_FUNCTIONS, PackedContexts
 from seismo.model.objects.merge import KINDS as OF_OBJECTS
 from seismo.model.recording import Recording, read
 from seismo.model.save import TableWriter, write_file
-from seismo.model.summed import CHUNK, TreeSum
+from seismo.model.tree_sum import CHUNK, TreeSum
 from seismo.model.table import Strings
 from seismo.model.trace.copy_to_file import copied
 
@@ -183,8 +183,9 @@ class _Plan:
         for part in progress.over("writing timelines", self._traces, len(self._traces)):
             for kind, payload in copied(self._openers[part](), self._threads[part]):
                 writer.chunk(kind, payload)
-        if summed is not None:
-            writer.chunk(CHUNK.decode(), summed.total().to_bytes())
+        of_file = summed.total() if summed is not None else None
+        if of_file is not None:
+            writer.chunk(CHUNK.decode(), of_file.to_bytes())
         return writer.finish()
 
     def _is_large(self) -> bool:
@@ -233,6 +234,8 @@ class _Plan:
         """Return the nodes of these processes' threads, in thread order and numbered from 0."""
         threads, functions = self._threads[number], self._functions_of(number)
         nodes = translated(part._raw["nodes"], thread=threads, function=functions)
+        if len(threads) == 1:
+            return nodes
         of = nodes["thread"].tolist()
         rows = [row for row, thread in enumerate(of) if self._process_of[thread] in processes]
         rows.sort(key=of.__getitem__)

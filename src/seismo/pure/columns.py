@@ -18,9 +18,10 @@ _TOTALS = ("total_ns", "total_error_ns", "total_wait_ns", "total_square", "total
 
 
 def take(columns: Mapping[str, Any], code: str) -> memoryview:
-    """Return the `values` at these `rows`."""
-    values = memoryview(columns["values"])
-    return memoryview(array.array(code, map(values.__getitem__, memoryview(columns["rows"])))).toreadonly()
+    """Return the `values` at these `rows`. Of integers, row -1 has -1."""
+    values, rows = memoryview(columns["values"]), memoryview(columns["rows"])
+    found = (-1 if code == "q" and row == -1 else values[row] for row in rows)
+    return memoryview(array.array(code, found)).toreadonly()
 
 
 def sum_by(columns: Mapping[str, Any], rows: int, code: str, is_or: bool = False) -> memoryview:

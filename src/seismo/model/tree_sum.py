@@ -1,7 +1,7 @@
 """Sums of recordings: one tree with the distinct paths of all threads of many processes.
 
-A merge of large recordings (streaming_merge.py) has its sum in the file as well, as a recording of its own in a chunk
-SUMS. A report of the merge reads only that.
+A merge of large recordings (streaming_merge.py) has its sum in its file as well, as a recording of its own in a chunk.
+A report of the merge reads only that.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 CHUNK = b"SUMS"
 MOST_ROWS = 1 << 18  # nodes in memory before they are added up
+MOST_PATHS = 1 << 19  # distinct ones; a sum of more would take a gigabyte
 _CHUNK_HEADER = 12  # bytes: length, kind, checksum
 
 
@@ -79,6 +80,7 @@ class TreeSum:
         self._tables = {**self._whole._raw, "processes": _with_row(processes), "threads": threads}
         mains = threads["main"].tolist()
         self._trees = [(len(mains) - 1 - main, bytes(bool(one) == main for one in mains)) for main in (True, False)]
+        self._paths = 0
         self._start()
 
     def _start(self) -> None:
@@ -86,11 +88,15 @@ class TreeSum:
 
     def add(self, nodes: Columns) -> None:
         """Add nodes with the columns of the table, whose parents are numbered from 0 among them."""
-        base, count = len(self._rows["id"]), len(nodes["id"])
-        for name, column in translated(nodes, parent=range(base, base + count)).items():
+        if self._paths <= MOST_PATHS:
+            self._append(nodes)
+            if len(self._rows["id"]) > 2 * self._paths + MOST_ROWS:
+                self._reduce()
+
+    def _append(self, nodes: Columns) -> None:
+        base = len(self._rows["id"])
+        for name, column in translated(nodes, parent=range(base, base + len(nodes["id"]))).items():
             self._rows[name].frombytes(column.cast("B"))
-        if base + count > MOST_ROWS:
-            self._reduce()
 
     def _reduce(self) -> None:
         nodes = {name: memoryview(column) for name, column in self._rows.items()}
@@ -98,11 +104,14 @@ class TreeSum:
         self._start()
         for thread, chosen in self._trees:
             tree, _ = summed_nodes(source, chosen)
-            self.add({**tree, "thread": ints([thread] * len(tree["parent"]))})
+            self._append({**tree, "thread": ints([thread] * len(tree["id"]))})
+        self._paths = len(self._rows["id"])
 
-    def total(self) -> Summed:
-        """Return the sum."""
+    def total(self) -> Summed | None:
+        """Return the sum, or None if it has more than MOST_PATHS paths."""
         self._reduce()
+        if self._paths > MOST_PATHS:
+            return None
         nodes = {name: memoryview(column) for name, column in self._rows.items()}
         mains = list(map(bool, self._whole._raw["threads"]["main"]))
         threads = {thread: mains.index(main) for (thread, _), main in zip(self._trees, (True, False)) if main in mains}
@@ -130,7 +139,7 @@ def read_sum(path: str | os.PathLike[str]) -> Summed | None:
             numbers = list(_uvarints(_payload(file, end, b"END ")[:-8]))
             place = numbers[1::2].index(int.from_bytes(CHUNK, "little"))
             found = read(_payload(file, sum(numbers[2::2][: place + 1]), CHUNK))
-    except (OSError, ValueError, RecordingError):
+    except (OSError, ValueError, OverflowError, RecordingError):  # a file that is damaged has any numbers
         return None
     return Summed(found._raw, found._strings, found.meta)
 
@@ -139,8 +148,9 @@ def _payload(file: BinaryIO, offset: int, kind: bytes) -> bytes:
     """Return the contents of a chunk. Raise ValueError if there is no such chunk."""
     file.seek(offset)
     header = file.read(_CHUNK_HEADER)
-    payload = file.read(int.from_bytes(header[:4], "little"))
-    if header[4:8] != kind or header[8:] != zlib.crc32(kind + payload).to_bytes(4, "little"):
+    length = min(int.from_bytes(header[:4], "little"), os.fstat(file.fileno()).st_size)
+    payload = file.read(length) if header[4:8] == kind else b""
+    if header[8:] != zlib.crc32(kind + payload).to_bytes(4, "little"):
         raise ValueError("there is no such chunk")
     return payload
 
