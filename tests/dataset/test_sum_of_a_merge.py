@@ -37,7 +37,9 @@ def sampled(path):
     b.build({"recorder": "calltree", "seismo": "0.1.0"}).save(path)
 
 
-@pytest.mark.parametrize("options", [[], ["--tree", "--all"], ["--time", "cpu"], ["--callers", "f1"], ["--sort", "calls"]])
+@pytest.mark.parametrize(
+    "options", [[], ["--tree", "--all"], ["--time", "cpu"], ["--callers", "f1"], ["--sort", "calls"]]
+)
 def test_the_report_is_that_of_all_nodes(seismo, merged, monkeypatch, options):
     mine = seismo("report", merged, *options)
     monkeypatch.setattr(tree_sum, "read_sum", lambda path: None)

@@ -17,8 +17,8 @@ from seismo.model.columns import KEY, SCHEMA, Texts, columns_of, columns_of_name
 from seismo.model.combine import _check_kinds, _merge_meta
 from seismo.model.lines.merge import OF_FUNCTIONS, PLACES, columns_of_blocks
 from seismo.model.recording import Recording
-from seismo.model.tree_sum import Summed
 from seismo.model.table import Strings
+from seismo.model.tree_sum import Summed
 from seismo.query.sql_tables import quoted
 
 if TYPE_CHECKING:

@@ -41,9 +41,9 @@ from seismo.model.lines.merge import OF_FUNCTIONS, PackedContexts
 from seismo.model.objects.merge import KINDS as OF_OBJECTS
 from seismo.model.recording import Recording, read
 from seismo.model.save import TableWriter, write_file
-from seismo.model.tree_sum import CHUNK, TreeSum
 from seismo.model.table import Strings
 from seismo.model.trace.copy_to_file import copied
+from seismo.model.tree_sum import CHUNK, TreeSum
 
 if TYPE_CHECKING:
     import array

@@ -78,8 +78,9 @@ class TreeSum:
         for main in (1, 0):
             threads = _with_row(threads, process=len(processes["id"]), main=main)
         self._tables = {**self._whole._raw, "processes": _with_row(processes), "threads": threads}
-        mains = threads["main"].tolist()
-        self._trees = [(len(mains) - 1 - main, bytes(bool(one) == main for one in mains)) for main in (True, False)]
+        self._mains = list(map(bool, threads["main"]))
+        last = len(self._mains) - 1
+        self._trees = {main: (last - main, bytes(one == main for one in self._mains)) for main in (True, False)}
         self._paths = 0
         self._start()
 
@@ -102,7 +103,7 @@ class TreeSum:
         nodes = {name: memoryview(column) for name, column in self._rows.items()}
         source = self._whole._with({**self._tables, "nodes": nodes})
         self._start()
-        for thread, chosen in self._trees:
+        for thread, chosen in self._trees.values():
             tree, _ = summed_nodes(source, chosen)
             self._append({**tree, "thread": ints([thread] * len(tree["id"]))})
         self._paths = len(self._rows["id"])
@@ -113,8 +114,7 @@ class TreeSum:
         if self._paths > MOST_PATHS:
             return None
         nodes = {name: memoryview(column) for name, column in self._rows.items()}
-        mains = list(map(bool, self._whole._raw["threads"]["main"]))
-        threads = {thread: mains.index(main) for (thread, _), main in zip(self._trees, (True, False)) if main in mains}
+        threads = {thread: self._mains.index(main) for main, (thread, _) in self._trees.items()}
         nodes = {**translated(nodes, thread=threads), "id": ints(range(len(nodes["id"])))}
         tables = {**self._whole._raw, **without_costs(self._whole._raw), "nodes": nodes}
         return Summed(tables, self._whole._strings, self._whole.meta)

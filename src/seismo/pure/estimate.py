@@ -180,7 +180,9 @@ class _Estimate:
         looks: dict[int, float] = {}
         names = ("thread", "sampled_ns", "sampled_sq", "wait_ns", "wait_sq", "ready_ns", "own_sq", "shared_ns")
         rows = zip(*(self.table[name] for name in names), strict=True)
-        for node, (thread, sampled, square, wait, wait_square, ready, own, shared) in zip(self.nodes, rows, strict=True):
+        for node, (thread, sampled, square, wait, wait_square, ready, own, shared) in zip(
+            self.nodes, rows, strict=True
+        ):
             pool, process = node.group, self.processes[node.process]
             pool.pieces += node.pieces
             pool.piece_ns += node.piece_ns
