@@ -8,6 +8,8 @@ A find is saved as find-SEED.seismo, and `--seed SEED --seconds 0` makes it agai
 """
 
 import argparse
+import contextlib
+import io
 import os
 import random
 import sys
@@ -22,12 +24,15 @@ import journal_made
 from chunks import chunk, frames, uvarint
 from object_builder import ObjectBuilder as Builder
 
+from seismo._core import Writer
 from seismo.coverage.analysis import analyze
 from seismo.coverage.settings import Settings
 from seismo.errors import RecordingError
 from seismo.model import Recording, diff_objects, merge, read
 from seismo.model.objects.groups import by_line, by_path, by_type, by_type_and_line, totals
 from seismo.model.objects.leaks import leaks, spans
+from seismo.model.save import write_tables
+from seismo.model.tree_sum import sum_in
 
 INTERESTING = [0, 1, 0x7F, 0x80, 0xFF, 0x100, 2**31 - 1, 2**31, 2**32 - 1, 2**53, 2**63 - 1, 2**63, 2**64 - 1]
 
@@ -114,6 +119,10 @@ def corpus(folder: Path | None) -> list[bytes]:
     for seed in range(6):
         _, _, made = journal_made.made(seed, events=40 * (seed + 1) if seed < 4 else 4000)
         seeds += [made.to_bytes(), with_levels(made)]
+    writer = Writer()  # a recording with the file of its sum
+    write_tables(merge([read(seeds[-1]), read(seeds[-3])]), writer)
+    writer.chunk("SUMS", read(seeds[-1]).combined().to_bytes())
+    seeds.append(writer.finish())
     if folder is not None:
         seeds += [path.read_bytes() for path in sorted(folder.rglob("*.seismo"))]
     return seeds
@@ -171,7 +180,7 @@ def mutate(rnd: random.Random, seeds: list[bytes]) -> bytes:
                 chunks += chunks_of(rnd.choice(seeds))
             case 4:
                 chunks[i] = (
-                    rnd.choice((b"TABL", b"STRS", b"META", b"JRNL", b"LEVL", b"LONG", b"END ", b"ELSE")),
+                    rnd.choice((b"TABL", b"STRS", b"META", b"JRNL", b"LEVL", b"LONG", b"SUMS", b"END ")),
                     chunks[i][1],
                 )
             case _:
@@ -182,6 +191,11 @@ def mutate(rnd: random.Random, seeds: list[bytes]) -> bytes:
 
 def use(data: bytes) -> None:
     """Run every operation on a recording."""
+    found = []
+    with contextlib.suppress(ValueError, OSError, OverflowError, RecordingError):
+        found.append(sum_in(io.BytesIO(data)))
+    for whole in found:
+        list(whole.combined().tree)
     try:
         recording = read(data)
     except RecordingError:

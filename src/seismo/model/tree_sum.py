@@ -132,24 +132,28 @@ def read_sum(path: str | os.PathLike[str]) -> Summed | None:
     """Return the sum that the file of a merge has, or None if it has none or its end is damaged or missing."""
     try:
         with open(path, "rb") as file:
-            if file.read(12) != MAGIC + b"\2\0\0\0":  # version 2, no flag: all writes succeeded
-                return None
-            file.seek(-8, os.SEEK_END)
-            end = int.from_bytes(file.read(8), "little")
-            numbers = list(_uvarints(_payload(file, end, b"END ")[:-8]))
-            place = numbers[1::2].index(int.from_bytes(CHUNK, "little"))
-            found = read(_payload(file, sum(numbers[2::2][: place + 1]), CHUNK))
+            return sum_in(file)
     except (OSError, ValueError, OverflowError, RecordingError):  # a file that is damaged has any numbers
         return None
+
+
+def sum_in(file: BinaryIO) -> Summed:
+    """Return the sum that an open file has. Raise ValueError, OSError, OverflowError or RecordingError otherwise."""
+    if file.read(12) != MAGIC + b"\2\0\0\0":  # version 2, no flag: all writes succeeded
+        raise ValueError("not the file of a whole recording")
+    size = file.seek(-8, os.SEEK_END) + 8
+    end = int.from_bytes(file.read(8), "little")
+    numbers = list(_uvarints(_payload(file, size, end, b"END ")[:-8]))
+    place = numbers[1::2].index(int.from_bytes(CHUNK, "little"))
+    found = read(_payload(file, size, sum(numbers[2::2][: place + 1]), CHUNK))
     return Summed(found._raw, found._strings, found.meta)
 
 
-def _payload(file: BinaryIO, offset: int, kind: bytes) -> bytes:
+def _payload(file: BinaryIO, size: int, offset: int, kind: bytes) -> bytes:
     """Return the contents of a chunk. Raise ValueError if there is no such chunk."""
     file.seek(offset)
     header = file.read(_CHUNK_HEADER)
-    length = min(int.from_bytes(header[:4], "little"), os.fstat(file.fileno()).st_size)
-    payload = file.read(length) if header[4:8] == kind else b""
+    payload = file.read(min(int.from_bytes(header[:4], "little"), size)) if header[4:8] == kind else b""
     if header[8:] != zlib.crc32(kind + payload).to_bytes(4, "little"):
         raise ValueError("there is no such chunk")
     return payload
