@@ -18,7 +18,7 @@ from seismo.model.combine import _check_kinds, _merge_meta
 from seismo.model.lines.merge import OF_FUNCTIONS, PLACES, columns_of_blocks
 from seismo.model.recording import Recording
 from seismo.model.table import Strings
-from seismo.model.tree_sum import Summed
+from seismo.model.tree_sum import Summed, without_costs
 from seismo.query.sql_tables import quoted
 
 if TYPE_CHECKING:
@@ -31,7 +31,6 @@ LOST = "dataset-left-out"
 MOST_BY_TASKS = 1 << 20  # paths by host and task; a recording with more would take gigabytes
 _BY_TASKS = ("host", "task", "main")
 _NO_THREAD = {"thread": 0, **{name: "" if code == "s" else 0 for name, code in SCHEMA["threads"]}, "cpu_ns": -1}
-_COSTS = [name for name, code in SCHEMA["processes"] if code == "d"]
 
 
 def column(table: Any, name: str) -> memoryview:
@@ -94,8 +93,6 @@ class _Reduction:
         threads = [row for row in self._dicts("threads") if row["process"] in numbers]
         if not threads and processes:
             threads = [{**_NO_THREAD, "process": 0}]
-        for row in [*processes, *threads]:  # the times are without the cost of recording, and were all found
-            row |= {name: 0 for name in (*_COSTS, "rest_ns") if name in row}
         threads = [{**row, "process": numbers.get(row["process"], 0)} for row in threads]
         threads.sort(key=lambda row: (row["process"], row["thread"]))
         mains = [bool(row["main"]) for row in threads]
@@ -109,7 +106,7 @@ class _Reduction:
         else:
             self._thread_of = {(main,): mains.index(main) if main in mains else 0 for main in (False, True)}
         rows = {"processes": processes, "threads": threads}
-        return {kind: columns_of_named(kind, rows[kind], self.texts) for kind in rows}
+        return without_costs({kind: columns_of_named(kind, rows[kind], self.texts) for kind in rows})
 
     def _paths(self) -> tuple[Any, list[tuple[Any, ...]]]:
         """Return the distinct paths of each key with their sums, parents first, and their keys.
