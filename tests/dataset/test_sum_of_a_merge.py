@@ -59,6 +59,14 @@ def test_so_is_the_data(seismo, merged, monkeypatch, form):
     assert found[0] == found[1]
 
 
+def test_a_diff_is_that_of_all_nodes(seismo, merged, tmp_path, monkeypatch):
+    merge_files(sorted(tmp_path.glob("1*.seismo")), tmp_path / "some.seismo")
+    mine = seismo("diff", merged, "some.seismo")
+    monkeypatch.setattr(tree_sum, "read_sum", lambda path: None)
+    assert mine == seismo("diff", merged, "some.seismo")
+    assert "Changed" in mine[1]
+
+
 def by_path(recording):
     """Times and errors of each path."""
     found, paths = {}, []

@@ -76,7 +76,7 @@ def run(args: Namespace) -> int:
     else:
         old, new = _sides(args)
         files = progress.over("reading recordings", (*old, *new), len(old) + len(new))
-        recordings = {path: open_recording(path) for path in files}
+        recordings = {path: open_recording(path, summed=not (args.html or args.open)) for path in files}
     kind = _kind(recordings)
     if kind.times:
         for path, recording in recordings.items():
