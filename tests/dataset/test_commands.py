@@ -74,7 +74,7 @@ def test_pages_and_info_work_on_a_dataset(seismo, folder, tmp_path):
     assert (tmp_path / "page.html").stat().st_size > 10_000
     assert "4 processes" in seismo("info", folder)[1]
     status, _, errors = seismo("report", folder, "--thread", "MainThread")
-    assert (status, "the threads of a dataset are summed" in errors) == (2, True)
+    assert (status, "the threads of a sum cannot be chosen" in errors) == (2, True)
     assert seismo("info", folder, "--verify") == (0, "4 recordings are whole, 0 problems\n", "")
 
 

@@ -18,11 +18,11 @@ from seismo.model.combine import _check_kinds, _merge_meta
 from seismo.model.lines.merge import OF_FUNCTIONS, PLACES, columns_of_blocks
 from seismo.model.recording import Recording
 from seismo.model.table import Strings
-from seismo.model.tree_sum import Summed, without_costs
+from seismo.model.tree_sum import SUMMED, without_costs
 from seismo.query.sql_tables import quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from seismo.dataset.folder import Dataset, Entry
     from seismo.model.columns import Columns, Tables
@@ -31,6 +31,22 @@ LOST = "dataset-left-out"
 MOST_BY_TASKS = 1 << 20  # paths by host and task; a recording with more would take gigabytes
 _BY_TASKS = ("host", "task", "main")
 _NO_THREAD = {"thread": 0, **{name: "" if code == "s" else 0 for name, code in SCHEMA["threads"]}, "cpu_ns": -1}
+
+
+class _Sum(Recording):
+    """The sum of a dataset. labels: the host and the task of threads, if it has a tree for each of these."""
+
+    labels: Mapping[int, dict[str, str]]
+
+    @property
+    def thread_labels(self) -> list[dict[str, str]]:
+        """The host and the task of each thread, by row."""
+        return [self.labels.get(row.id, {}) for row in self.threads]
+
+    def _with(self, tables: Tables, times: str = "") -> Recording:
+        found = _Sum(tables, self._strings, self.meta, (), times or self.times)
+        found.labels = self.labels
+        return found
 
 
 def column(table: Any, name: str) -> memoryview:
@@ -241,5 +257,6 @@ def reduced(dataset: Dataset, entries: Sequence[Entry], by_tasks: bool) -> Recor
     """Return the sum of the recordings in the dataset's views. by_tasks: with a thread of each host and task."""
     _, meta = merged_meta(entries)
     work = _Reduction(dataset, by_tasks)
-    tables = work.tables()
-    return Summed(tables, Strings.of(list(work.texts.index)), meta, labels=work.labels)
+    found = _Sum(work.tables(), Strings.of(list(work.texts.index)), {**meta, **SUMMED})
+    found.labels = work.labels
+    return found

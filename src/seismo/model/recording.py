@@ -173,8 +173,6 @@ class Recording:
     It is created by `read`, `merge` or `Builder.build` and never changes. Times are estimated once, on first use.
     """
 
-    threads_are_summed = False  # True: a node is of many threads, and its thread is any of them
-
     def __init__(
         self,
         tables: Tables,
@@ -217,6 +215,11 @@ class Recording:
         """True if any part of it was recorded without times (`seismo profile --timing none`), so its times are 0."""
         settings = [part.get("settings") for part in self.parts]
         return any(isinstance(one, dict) and one.get("timing") == "none" for one in settings)
+
+    @property
+    def threads_are_summed(self) -> bool:
+        """True for a sum of recordings, in which a node is of many threads and has the thread of any of them."""
+        return bool(self.meta.get("summed"))
 
     @property
     def parts(self) -> list[dict[str, Any]]:
@@ -305,6 +308,8 @@ class Recording:
     @property
     def thread_labels(self) -> list[dict[str, str]]:
         """The host of each thread, by row, if it is known: `host`. A dataset that is read by tasks has `task`, too."""
+        if self.threads_are_summed:
+            return [{} for _ in self.threads]
         hosts = self.processes["host"]
         return [{"host": hosts[process]} if hosts[process] else {} for process in self.threads["process"]]
 

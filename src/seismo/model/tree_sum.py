@@ -17,44 +17,17 @@ from seismo.model.combine import summed_nodes
 from seismo.model.recording import MAGIC, Recording, read
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
     from typing import BinaryIO
 
     from seismo.model.columns import Columns, Tables
     from seismo.model.table import Strings
 
 CHUNK = b"SUMS"
+SUMMED = {"summed": True}  # metadata of sums: see Recording.threads_are_summed
 MOST_ROWS = 1 << 18  # nodes in memory before they are added up
 MOST_PATHS = 1 << 19  # distinct ones; a sum of more would take a gigabyte
 _CHUNK_HEADER = 12  # bytes: length, kind, checksum
-
-
-class Summed(Recording):
-    """A recording in which a node is of many threads, and has the thread of any of them."""
-
-    threads_are_summed = True
-
-    def __init__(
-        self,
-        tables: Tables,
-        strings: Strings,
-        meta: dict[str, Any],
-        times: str = "wall",
-        labels: Mapping[int, dict[str, str]] | None = None,
-    ) -> None:
-        """Initialize as a recording. labels: the host and the task of threads, if it has a tree for each of these."""
-        super().__init__(tables, strings, meta, (), times)
-        self._labels = labels
-
-    @property
-    def thread_labels(self) -> list[dict[str, str]]:
-        """The host of each thread, by row, or the host and the task if it has a tree for each of these."""
-        if self._labels is None:
-            return super().thread_labels
-        return [self._labels.get(thread, {}) for thread in range(len(self._raw["threads"]["id"]))]
-
-    def _with(self, tables: Tables, times: str = "") -> Recording:
-        return Summed(tables, self._strings, self.meta, times or self.times, self._labels)
 
 
 def without_costs(tables: Tables) -> Tables:
@@ -108,7 +81,7 @@ class TreeSum:
             self._append({**tree, "thread": ints([thread] * len(tree["id"]))})
         self._paths = len(self._rows["id"])
 
-    def total(self) -> Summed | None:
+    def total(self) -> Recording | None:
         """Return the sum, or None if it has more than MOST_PATHS paths."""
         self._reduce()
         if self._paths > MOST_PATHS:
@@ -117,7 +90,7 @@ class TreeSum:
         threads = {thread: self._mains.index(main) for main, (thread, _) in self._trees.items()}
         nodes = {**translated(nodes, thread=threads), "id": ints(range(len(nodes["id"])))}
         tables = {**self._whole._raw, **without_costs(self._whole._raw), "nodes": nodes}
-        return Summed(tables, self._whole._strings, self._whole.meta)
+        return Recording(tables, self._whole._strings, {**self._whole.meta, **SUMMED})
 
 
 def _with_row(table: Columns, **values: int) -> Columns:
@@ -128,7 +101,7 @@ def _with_row(table: Columns, **values: int) -> Columns:
     }
 
 
-def read_sum(path: str | os.PathLike[str]) -> Summed | None:
+def read_sum(path: str | os.PathLike[str]) -> Recording | None:
     """Return the sum that the file of a merge has, or None if it has none or its end is damaged or missing."""
     try:
         with open(path, "rb") as file:
@@ -137,7 +110,7 @@ def read_sum(path: str | os.PathLike[str]) -> Summed | None:
         return None
 
 
-def sum_in(file: BinaryIO) -> Summed:
+def sum_in(file: BinaryIO) -> Recording:
     """Return the sum that an open file has. Raise ValueError, OSError, OverflowError or RecordingError otherwise."""
     if file.read(12) != MAGIC + b"\2\0\0\0":  # version 2, no flag: all writes succeeded
         raise ValueError("not the file of a whole recording")
@@ -145,8 +118,7 @@ def sum_in(file: BinaryIO) -> Summed:
     end = int.from_bytes(file.read(8), "little")
     numbers = list(_uvarints(_payload(file, size, end, b"END ")[:-8]))
     place = numbers[1::2].index(int.from_bytes(CHUNK, "little"))
-    found = read(_payload(file, size, sum(numbers[2::2][: place + 1]), CHUNK))
-    return Summed(found._raw, found._strings, found.meta)
+    return read(_payload(file, size, sum(numbers[2::2][: place + 1]), CHUNK))
 
 
 def _payload(file: BinaryIO, size: int, offset: int, kind: bytes) -> bytes:

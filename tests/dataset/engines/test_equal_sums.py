@@ -146,6 +146,7 @@ def test_merge_command(make, seismo, tmp_path, engine):
     found = read(tmp_path / "sum.seismo")
     assert counts_of(found) == counts_of(whole)
     with Dataset(tmp_path / "sum") as dataset:
+        assert (found.threads_are_summed, whole.threads_are_summed) == (True, False)
         errors = dataset.read().functions["own_error_ns"].tolist()
         assert found.functions["own_error_ns"].tolist() == pytest.approx(errors, rel=0.1)
         assert any(errors)

@@ -120,8 +120,8 @@ def chosen_threads(recording: Recording, words: Sequence[str]) -> list[int]:
     from fnmatch import fnmatchcase
 
     if recording.threads_are_summed:
-        hint = "leave it out; seismo query DIR answers for single threads"
-        raise UsageError("the threads of a dataset are summed, and none can be chosen", "--thread", hint)
+        hint = "leave it out; seismo query DIR answers for single threads of a dataset"
+        raise UsageError("the threads of a sum cannot be chosen", "--thread", hint)
     threads = list(recording.threads)
     chosen: list[int] = []
     for word in words:
