@@ -1,6 +1,6 @@
 """Streaming merge: many recordings into one file, in memory that does not grow with their number.
 
-The output equals a saved merge() of all recordings. A merge has two kinds of rows. Some are sums, such as functions,
+The output equals a saved merge() of all recordings, and a large one also has its sum. A merge has two kinds of rows. Some are sums, such as functions,
 lines and types: all rows about the code, whose number is bounded by the program. Others belong to one recording each:
 the call tree, which is nearly all of a recording of calls. They need not be in memory at the same time. What ran in
 contexts is in memory, but packed.
@@ -130,7 +130,7 @@ class _Plan:
         self._sizes: list[int] = []
         self._traces: list[int] = []  # the recordings that have a journal
         self._sum = _Sum()
-        self._nodes_count = 0
+        self._node_count = 0
         self._kept: dict[int, Recording] = {}  # recordings in memory for later processes, the newest last
 
     def add(self, part: Recording) -> None:
@@ -138,7 +138,7 @@ class _Plan:
         self._numbers.append(self._functions.add(part))
         self._marks.append(combine.marks_of_trees(part))
         self._sizes.append(_bytes_of(part))
-        self._nodes_count += len(part._raw["nodes"]["id"])
+        self._node_count += len(part._raw["nodes"]["id"])
         if part._journal is not None:
             self._traces.append(number)
         texts = Texts()
@@ -190,7 +190,7 @@ class _Plan:
 
     def _is_large(self) -> bool:
         """Return True if a report should not have to read all nodes, and can do without them."""
-        return self._nodes_count > LARGE and not self._traces and self._sum.is_empty
+        return self._node_count > LARGE and not self._traces and self._sum.is_empty
 
     def _total(self, functions: Sequence[dict[str, Any]]) -> Recording:
         """Return the sums with the result's function ids, which include functions of recordings without sums."""
