@@ -1,9 +1,9 @@
 """Streaming merge: many recordings into one file, in memory that does not grow with their number.
 
-The output equals a saved merge() of all recordings, and a large one also has its sum. A merge has two kinds of rows. Some are sums, such as functions,
-lines and types: all rows about the code, whose number is bounded by the program. Others belong to one recording each:
-the call tree, which is nearly all of a recording of calls. They need not be in memory at the same time. What ran in
-contexts is in memory, but packed.
+The output equals a saved merge() of all recordings, and a large one also has its sum. A merge has two kinds of rows.
+Some are sums, such as functions, lines and types: all rows about the code, whose number is bounded by the program.
+Others belong to one recording each: the call tree, which is nearly all of a recording of calls. They need not be in
+memory at the same time. What ran in contexts is in memory, but packed.
 
 Each recording is therefore read more than once. The first reading collects its functions, processes, threads and
 losses, which determine all new numbers, and adds up the sums. These are organized as a binary counter, which bounds
