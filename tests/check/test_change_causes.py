@@ -6,7 +6,7 @@ from counts import exact
 from seismo.check.baseline import read_text, text_of
 from seismo.check.change_causes import suspects
 from seismo.check.compare import compare
-from seismo.check.measurement import Function, Measurement
+from seismo.check.measurement import Function, Measurement, over_runs
 from seismo.check.writers.wording import reason
 
 
@@ -120,13 +120,15 @@ def test_what_is_known_of_those_below_is_told():
     assert reason(suspect) == "calls functions that do more"
 
 
+WITH_TEXTS = measured(
+    BEFORE, lines={"load": 100}, texts=["def load():", "    a", "    b"], by_line={"load": {2: 50, 3: 50}}
+)
+
+
 def test_lines_are_followed_when_others_come_before_them():
-    old = measured(
-        BEFORE, lines={"load": 100}, texts=["def load():", "    a", "    b"], by_line={"load": {2: 50, 3: 50}}
-    )
     new = measured(BEFORE, lines={"load": 150}, texts=["import x", "def load():", "    a", "    c", "    b"],
                    by_line={"load": {3: 50, 4: 50, 5: 50}})  # fmt: skip
-    (suspect,) = suspects(compare(old, new, []))
+    (suspect,) = suspects(compare(WITH_TEXTS, new, []))
     assert [(line.number, line.text, line.old, line.new) for line in suspect.lines] == [(4, "c", None, 50)]
     assert suspect.lines[0].note == "new"
     assert suspect.where == "app.py:4"
@@ -142,19 +144,14 @@ def test_lines_are_followed_when_others_come_before_them():
     ],
 )  # fmt: skip
 def test_an_edited_line_is_not_one_that_never_ran(now, counts, lines):
-    old = measured(
-        BEFORE, lines={"load": 100}, texts=["def load():", "    a", "    b"], by_line={"load": {2: 50, 3: 50}}
-    )
     new = measured(
         BEFORE, lines={"load": sum(counts.values())}, texts=now, by_line={"load": counts}, codes={"load": "new"}
     )
-    (suspect,) = suspects(compare(old, new, []))
+    (suspect,) = suspects(compare(WITH_TEXTS, new, []))
     assert [(line.number, line.note, line.old, line.new) for line in suspect.lines] == lines
 
 
 @pytest.mark.parametrize("calls", [100, 101])
 def test_what_differs_from_run_to_run_is_nobodys(calls):
-    from seismo.check.measurement import over_runs
-
     noisy = over_runs([measured(BEFORE), measured({**BEFORE, ("parse", "clean"): 900})])
     assert "parse" not in first(noisy, measured({**BEFORE, ("parse", "clean"): calls}))

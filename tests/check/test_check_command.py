@@ -4,6 +4,7 @@ import json
 import os
 import re
 import signal
+import xml.etree.ElementTree as ET
 
 import children
 import jsonschema
@@ -15,7 +16,6 @@ import seismo
 from seismo.check import counted_runs
 from seismo.check.baseline import read
 from seismo.check.measurement import Function, Range
-from seismo.cli.main import main
 from seismo.errors import CheckError
 from seismo.process.objects.recorder import why_not
 
@@ -185,10 +185,8 @@ def test_where_all_differs_it_says_that_it_cannot_decide(project, tmp_path):
         (["--time", "--update", "run.py", "5"], "a file has no times"),
     ],
 )
-def test_bad_words_are_told_in_a_line(project, monkeypatch, capsys, words, said):
-    monkeypatch.chdir(project)
-    assert main(["check", *words]) == 2
-    assert said in capsys.readouterr().err
+def test_bad_words_are_told_in_a_line(project, words, said):
+    assert said in check(project, *words, status=2).stderr
 
 
 def test_a_program_that_fails_is_shown_and_nothing_is_written(project):
@@ -208,10 +206,12 @@ def test_counts_that_are_not_whole_decide_nothing(tmp_path):
             str(number)
     path = tmp_path / "counted.seismo"
     data = bytearray(session.recording.to_bytes())
-    assert not counted_runs.read_counted(_written(path, data)).problems
+    path.write_bytes(data)
+    assert not counted_runs.read_counted(path).problems
     data[len(data) // 2] ^= 0xFF
+    path.write_bytes(data)
     with pytest.raises(CheckError, match="cannot be read completely"):
-        counted_runs.read_counted(_written(path, data))
+        counted_runs.read_counted(path)
 
 
 FULL = """\
@@ -233,11 +233,6 @@ def test_lines_that_cannot_be_written_are_not_passed_over(project, full):
     assert "its last writes failed" in done.stderr
 
 
-def _written(path, data):
-    path.write_bytes(data)
-    return path
-
-
 def test_a_program_that_fails_at_the_other_revision_says_where(project):
     (project / "run.py").write_text("import app\nassert app.new\n")
     (project / "app" / "__init__.py").write_text(APP + "new = 1\n")
@@ -250,17 +245,14 @@ def test_a_baseline_of_another_program_or_version_is_refused(kept):
     assert "of another program" in check(kept, *LIMITS, "run.py", "51", status=2).stderr
     path = kept / "seismo-check.txt"
     path.write_text(re.sub(r"^python .*$", "python 3.1.4", path.read_text(), flags=re.MULTILINE))
-    refused = check(kept, *LIMITS, "run.py", "50", status=2)
-    assert "Python was 3.1.4 and is" in refused.stderr
-    tolerated = check(kept, *LIMITS, "--tolerate", "5", "run.py", "50")
-    assert "other versions" in tolerated.stdout
+    assert "Python was 3.1.4 and is" in check(kept, *LIMITS, "run.py", "50", status=2).stderr
+    assert "other versions" in check(kept, *LIMITS, "--tolerate", "5", "run.py", "50").stdout
 
 
 def test_a_baseline_of_another_seismo_is_compared_or_replaced(kept, written):
     path = kept / "seismo-check.txt"
     path.write_text(re.sub(r"^seismo .*$", "seismo 0.0.1", written, flags=re.MULTILINE))
-    done = check(kept, *LIMITS, "run.py", "50")
-    assert "seismo 0.0.1 wrote the baseline, and this is" in done.stdout
+    assert "seismo 0.0.1 wrote the baseline, and this is" in check(kept, *LIMITS, "run.py", "50").stdout
     path.write_text(written.replace("format 1\n", "format 2\n"))
     refused = check(kept, *LIMITS, "run.py", "50", status=2)
     assert "another version of seismo wrote this baseline: it has format '2', and this one reads 1" in refused.stderr
@@ -421,10 +413,7 @@ def test_hostile_names_harm_no_form(project, tmp_path):
     files = {kind: tmp_path / f"out.{kind}" for kind in ("text", "markdown", "github", "junit", "json")}
     formats = [word for kind, path in files.items() for word in ("--format", f"{kind}={path}")]
     check(project, *LIMITS, "--limit", "each calls <= +1%", *formats, "--against", "main", "run.py", status=1)
-    import xml.etree.ElementTree as ET
-
-    suite = ET.fromstring(files["junit"].read_text())
-    assert int(suite.get("failures")) >= 1
+    assert int(ET.fromstring(files["junit"].read_text()).get("failures")) >= 1
     text = files["markdown"].read_text()
     assert "| beyond its limit |" in text
     for line in text.splitlines():

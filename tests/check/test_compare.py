@@ -87,8 +87,7 @@ def test_the_depth_is_of_the_whole_program():
 
 
 def test_what_differs_from_run_to_run_is_a_range():
-    runs = [measured(app__f=10, app__g=1), measured(app__f=12)]
-    both = over_runs(runs)
+    both = over_runs([measured(app__f=10, app__g=1), measured(app__f=12)])
     assert both.functions == {function("app:f"): {"calls": Range(10, 12)}, function("app:g"): {"calls": Range(0, 1)}}
 
 

@@ -7,6 +7,8 @@ from check_jsonschema import main
 from click.testing import CliRunner
 from paths import ROOT
 
+from seismo.cli.check import OPTIONS
+
 RECIPES = re.findall(r"^```yaml\n(.*?)^```$", (ROOT / "docs" / "check.md").read_text(), re.MULTILINE | re.DOTALL)
 
 
@@ -21,8 +23,6 @@ def test_a_recipe_fits_the_schema_and_a_wrong_one_does_not(tmp_path, number, sch
 
 
 def test_the_options_of_the_recipes_are_there():
-    from seismo.cli.check import OPTIONS
-
     known = {name for option in OPTIONS for name in option.names}
     for recipe in RECIPES:
         (command,) = re.findall(r"seismo check (.*?)\n +bench\.py", recipe, re.DOTALL)

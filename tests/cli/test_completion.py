@@ -28,18 +28,6 @@ def script(tmp_path_factory):
     return path
 
 
-def offered(path, line, folder):
-    """What bash would offer."""
-    words = line.split(" ")
-    quoted = " ".join("'" + word + "'" for word in words)
-    program = f"source {path}; COMP_WORDS=({quoted}); COMP_CWORD={len(words) - 1}; _shtab_seismo; "
-    program += 'printf "%s\\n" "${COMPREPLY[@]}"'
-    done = subprocess.run(
-        ["bash", "--norc", "-c", program], cwd=folder, capture_output=True, text=True, check=True, timeout=60
-    )
-    return set(done.stdout.split("\n")) - {""}
-
-
 @pytest.mark.parametrize(
     ("line", "wanted"),
     [
@@ -58,7 +46,12 @@ def offered(path, line, folder):
     ],
 )
 def test_bash_offers(script, folder, line, wanted):
-    assert offered(script, line, folder) == wanted
+    words = line.split(" ")
+    quoted = " ".join(f"'{word}'" for word in words)
+    program = f"source {script}; COMP_WORDS=({quoted}); COMP_CWORD={len(words) - 1}; _shtab_seismo; "
+    command = ["bash", "--norc", "-c", program + 'printf "%s\\n" "${COMPREPLY[@]}"']
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True, timeout=60)
+    assert set(done.stdout.split("\n")) - {""} == wanted
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

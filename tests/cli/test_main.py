@@ -1,8 +1,10 @@
 """The command itself: help, exit statuses, and what becomes of errors."""
 
 import os
+import pickle
 import signal
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import children
 import pytest
@@ -11,6 +13,7 @@ import seismo as package
 from seismo import errors
 from seismo.cli import failures
 from seismo.cli import main as command
+from seismo.model import Builder
 
 READERS = ["report", "info", "export", "merge", "diff"]
 
@@ -133,9 +136,15 @@ def test_control_c_is_130(tmp_path):
     assert (child.returncode, said) == (130, "")
 
 
-def test_errors_can_be_pickled():
-    import pickle
+def test_a_pipe_is_read_once(tmp_path):
+    Builder().build({"recorder": "calltree"}).save(tmp_path / "one.seismo")
+    os.mkfifo(tmp_path / "pipe")
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit((tmp_path / "pipe").write_bytes, (tmp_path / "one.seismo").read_bytes())
+        assert "Functions by own time" in children.seismo("report", tmp_path / "pipe").stdout
 
+
+def test_errors_can_be_pickled():
     error = pickle.loads(pickle.dumps(errors.FormatError("what", "where", "hint")))
     assert type(error) is errors.FormatError
     assert error.lines() == ["what", "where", "hint"]
@@ -146,9 +155,8 @@ def test_errors_can_be_pickled():
 def test_the_command_itself_imports_nothing_heavy():
     code = "import sys, seismo.cli.main; print(*(name for name in sys.argv[1:] if name in sys.modules))"
     heavy = ["argparse", "rich", "typing", "re", "contextlib", "seismo.model", "seismo._core", "seismo.report"]
-    # Without site-packages, whose own start-up may import anything; so the package's folder has to be named.
-    home = children.environment()
-    assert children.python("-S", "-c", code, *heavy, env=home).stdout.split() == []
+    # Without site-packages, whose own start-up may import anything.
+    assert children.python("-S", "-c", code, *heavy).stdout.split() == []
 
 
 def test_a_recording_is_read_without_other_tools_formats(recording):

@@ -42,36 +42,24 @@ def test_a_mistyped_option_of_every_verb(capsys, verb):
 @pytest.mark.parametrize(
     ("words", "what", "hint"),
     [
-        (["report", "--by", "typ"], "--by cannot be 'typ'", "did you mean type? use one of type, line, path, all"),
+        ("report --by typ", "--by cannot be 'typ'", "did you mean type? use one of type, line, path, all"),
         (
-            ["report", "--sort", "cumulativ"],
+            "report --sort cumulativ",
             "--sort cannot be 'cumulativ'",
             "did you mean cumulative? calls: own, total, calls, primitive",
         ),
-        (["report", "--sort", "lenght"], "--sort cannot be 'lenght'", "; coverage: name, statements, "),
-        (["report", "--columns", "onw"], "there is no column 'onw'", "did you mean own? the columns are own"),
-        (
-            ["profile", "--timing", "evry", "x.py"],
-            "--timing cannot be 'evry'",
-            "did you mean every? use one of sampled",
-        ),
-        (["report", "--format", "html"], "--format cannot be 'html'", "did you mean --html? use one of markdown"),
-        (["report", "--json"], "seismo report has no option --json", "did you mean --format json? see: "),
-        (
-            ["export", "-f", "html", "RECORDING"],
-            "there is no format 'html'",
-            "seismo report FILE --html OUT; known are",
-        ),
-        (["export", "-f", "speedscop", "RECORDING"], "there is no format 'speedscop'", "did you mean speedscope?"),
-        (
-            ["export", "-f", "json", "--weight", "byte", "RECORDING"],
-            "cannot be weighted by byte",
-            "did you mean bytes?",
-        ),
+        ("report --sort lenght", "--sort cannot be 'lenght'", "; coverage: name, statements, "),
+        ("report --columns onw", "there is no column 'onw'", "did you mean own? the columns are own"),
+        ("profile --timing evry x.py", "--timing cannot be 'evry'", "did you mean every? use one of sampled"),
+        ("report --format html", "--format cannot be 'html'", "did you mean --html? use one of markdown"),
+        ("report --json", "seismo report has no option --json", "did you mean --format json? see: "),
+        ("export -f html RECORDING", "there is no format 'html'", "seismo report FILE --html OUT; known are"),
+        ("export -f speedscop RECORDING", "there is no format 'speedscop'", "did you mean speedscope?"),
+        ("export -f json --weight byte RECORDING", "cannot be weighted by byte", "did you mean bytes?"),
     ],
 )
 def test_a_mistyped_value(seismo, recording, words, what, hint):
-    done = seismo(*(recording if word == "RECORDING" else word for word in words))
+    done = seismo(*(recording if word == "RECORDING" else word for word in words.split()))
     assert (done.returncode, done.stdout) == (2, "")
     assert what in done.stderr
     assert hint in done.stderr

@@ -168,8 +168,7 @@ def test_a_window_limits_the_calls(seismo, tmp_path):
     (tmp_path / "app.py").write_text("def f(): pass\nf()\nf()\n")
     seismo("trace", "-q", "--timing", "every", "-o", "t.seismo", "app.py", status=0)
     sql = "select count(*) as n from calls join functions f on f.id = calls.function where qualname = 'f'"
-    calls = read(tmp_path / "t.seismo").calls
-    second = max(row.start_ns for row in calls.window().calls)
+    second = max(row.start_ns for row in read(tmp_path / "t.seismo").calls.window().calls)
     for options, expected in [([], "2"), (["--from", f"{second}ns"], "1"), (["--to", f"{second}ns"], "1")]:
         assert seismo("query", "t.seismo", sql, *options).stdout.split()[-1] == expected
 

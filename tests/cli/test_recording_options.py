@@ -18,10 +18,6 @@ TYPES = {"profile": "CallOptions", "trace": "TraceOptions", "lines": "LineOption
 VERBS = [*TYPES, "cover", "check"]
 
 
-def keywords(verb):
-    return {setting.name for setting in options.of(verb)}
-
-
 @pytest.mark.parametrize("verb", VERBS)
 def test_the_command_line_has_each_option(verb):
     given = {option.name: option for option in home(verb).VERB.options}
@@ -41,7 +37,7 @@ def test_type_checkers_know_each_option(verb, type_):
         own = {part.target.id for part in classes[name].body if isinstance(part, ast.AnnAssign)}
         return own.union(*(fields(base.id) for base in classes[name].bases if base.id in classes))
 
-    assert fields(type_) == keywords(verb)
+    assert fields(type_) == {setting.name for setting in options.of(verb)}
 
 
 @pytest.mark.parametrize("verb", [*TYPES, "cover"])

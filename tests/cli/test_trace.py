@@ -17,10 +17,9 @@ loop()
 
 
 def test_the_report_of_a_killed_program_shows_its_last_calls(seismo, traced):
-    path = traced(KILLED, status=-signal.SIGKILL)
-    done = seismo("report", path)
-    assert "the last 50 calls of each thread" in done.stdout
-    assert "__main__:inner" in done.stdout.partition("the last 50 calls")[2]
+    shown = seismo("report", traced(KILLED, status=-signal.SIGKILL)).stdout
+    assert "the last 50 calls of each thread" in shown
+    assert "__main__:inner" in shown.partition("the last 50 calls")[2]
 
 
 def test_the_next_step_is_named(seismo, tmp_path):

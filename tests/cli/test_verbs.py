@@ -11,12 +11,11 @@ from seismo.model import Builder
 
 
 def failed(done, *lines):
-    """True when the command ended with 2 and exactly these lines on stderr, and said nothing else."""
+    """Assert that the command ended with 2 and exactly these lines on stderr, and said nothing else."""
     assert done.returncode == 2, done.stderr
     assert done.stdout == ""
     assert [line.removeprefix("seismo: ").strip() for line in done.stderr.splitlines()] == list(lines)
     assert done.stderr.startswith("seismo: ")
-    return True
 
 
 def test_report(seismo, recording):
@@ -36,11 +35,9 @@ def test_report_of_parts(seismo, recording):
     callers = seismo("report", recording, "--callers", "len", "--callees", "work").stdout
     assert "Callers of builtins:len" in callers
     assert "Callees of __main__:work" in callers
-    once = seismo("report", recording, "--callees", "<module>").stdout
-    assert re.search(r"^  1 call, ", once, re.MULTILINE)
+    assert re.search(r"^  1 call, ", seismo("report", recording, "--callees", "<module>").stdout, re.MULTILINE)
     assert "Call tree" not in callers
-    limited = seismo("report", recording, "--limit", "1", "--columns", "calls").stdout
-    assert "… 2 more functions" in limited
+    assert "… 2 more functions" in seismo("report", recording, "--limit", "1", "--columns", "calls").stdout
     assert "100 % is" in seismo("report", recording, "--all", "--min", "0", "--depth", "9").stdout
 
 
@@ -52,7 +49,7 @@ def test_report_reads_standard_input(seismo, recording):
 
 @pytest.mark.parametrize("verb", ["report", "info"])
 def test_files_that_cannot_be_read(seismo, tmp_path, verb):
-    assert failed(seismo(verb, "no.seismo"), "there is no such file", "no.seismo", "to make one: seismo profile SCRIPT")
+    failed(seismo(verb, "no.seismo"), "there is no such file", "no.seismo", "to make one: seismo profile SCRIPT")
     (tmp_path / "empty.seismo").write_bytes(b"")
     assert "the file is empty" in seismo(verb, "empty.seismo").stderr
     (tmp_path / "text.seismo").write_text("hello, this is no recording at all")
@@ -62,20 +59,20 @@ def test_files_that_cannot_be_read(seismo, tmp_path, verb):
     assert len(done.stderr.splitlines()) == 3
     (tmp_path / "script.py").write_text("print()")
     program = ("this is a program, not a recording", "script.py", "to record it: seismo profile script.py")
-    assert failed(seismo(verb, "script.py"), *program)
+    failed(seismo(verb, "script.py"), *program)
     there = "the newest recordings there: text.seismo, empty.seismo"
-    assert failed(seismo(verb, "."), "this is a folder, not a recording", ".", there)
+    failed(seismo(verb, "."), "this is a folder, not a recording", ".", there)
 
 
 def test_a_missing_file_names_what_is_there(seismo, recording):
     there = "the newest recordings there: app-4312.seismo"
-    assert failed(seismo("report", "app.seismo"), "there is no such file", "app.seismo", there)
+    failed(seismo("report", "app.seismo"), "there is no such file", "app.seismo", there)
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
 def test_a_file_that_may_not_be_read(seismo, recording):
     recording.chmod(0)
-    assert failed(seismo("report", recording), "the file cannot be read: Permission denied", str(recording))
+    failed(seismo("report", recording), "the file cannot be read: Permission denied", str(recording))
 
 
 def test_a_cut_recording_is_shown_with_its_loss(seismo, recording, tmp_path):
@@ -169,15 +166,13 @@ def test_sides_that_cannot_be_compared(seismo, recording, slower, tmp_path, word
 
 
 def test_merge_that_cannot_be_written(seismo, recording, tmp_path):
-    assert failed(
+    failed(
         seismo("merge", "-o", "no/such/folder.seismo", recording),
         "the recording cannot be written: No such file or directory",
         "no/such/folder.seismo",
         "there is no folder no/such: create it, or name another file",
     )
-    assert failed(
-        seismo("merge", "-o", tmp_path, recording), "the output is a folder", str(tmp_path), "name a file: -o OUT"
-    )
+    failed(seismo("merge", "-o", tmp_path, recording), "the output is a folder", str(tmp_path), "name a file: -o OUT")
     assert "there is no such file" in seismo("merge", "-o", "all.seismo", recording, "missing.seismo").stderr
     assert not (tmp_path / "all.seismo").exists()
 
@@ -221,7 +216,7 @@ def test_other_tools_files_are_read(seismo, recording, tmp_path):
 def test_a_file_that_only_its_name_makes_another_tools_says_so(seismo, tmp_path):
     """A newcomer who gives a text file has not heard of collapsed stacks."""
     (tmp_path / "notes.txt").write_text("hello\n")
-    assert failed(
+    failed(
         seismo("report", "notes.txt"),
         "this is neither a recording nor a collapsed file",
         "notes.txt",

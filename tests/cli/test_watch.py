@@ -49,8 +49,8 @@ def folder(tmp_path_factory):
 
 
 def run(folder, *words, stdin=""):
-    environment = children.environment(PYTHONIOENCODING="utf-8")
-    return children.seismo("watch", *words, cwd=folder, env=environment, input=stdin, encoding="utf-8", status=None)
+    how = {"encoding": "utf-8", "PYTHONIOENCODING": "utf-8"}
+    return children.seismo("watch", *words, cwd=folder, input=stdin, status=None, **how)
 
 
 def test_it_shows_what_matches_and_the_program_runs_as_bare(folder):

@@ -46,11 +46,7 @@ class Births(Image):
     def objects(self) -> list[dict[str, Any]]:
         """Return the rows of objects, with names of types and functions instead of numbers."""
         types = {row["id"]: row["name"] for row in self.tables["types"]}
-        functions = {row["id"]: row["qualname"] for row in self.tables["functions"]}
-        return [
-            row | {"type": types[row["type"]], "function": functions.get(row["function"], "")}
-            for row in self.tables["objects"]
-        ]
+        return [row | {"type": types[row["type"]]} for row in self.named("objects")]
 
     def total(self, type_: str, column: str, function: str | None = None) -> int:
         """Return the sum of a column over a type's rows of objects."""
@@ -61,12 +57,7 @@ class Births(Image):
         )
 
     def spans(self) -> list[dict[str, Any]]:
-        functions = {row["id"]: row["qualname"] for row in self.tables["functions"]}
-        return [
-            row | {"function": functions.get(row["function"], "")}
-            for row in self.tables["object_spans"]
-            if row["calls"] > 0
-        ]
+        return [row for row in self.named("object_spans") if row["calls"] > 0]
 
     def survivors(self, *types: str) -> dict[tuple[int, str], int]:
         """Return {(row of spans, type): count}."""
@@ -85,6 +76,9 @@ class Thing:
 
 class Other:
     pass
+
+
+kept: list[Any] = []  # what functions of a test leave alive
 
 
 @contextmanager

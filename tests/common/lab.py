@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import children
 import pytest
 from paths import COMMON
-from recorded import Image, sources
+from recorded import Image, image, sources
 
 from seismo import _core
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 SOURCES = sources()  # sources with events of Python functions
@@ -23,13 +23,19 @@ WITH_C = sources("all")  # sources that also have events of C functions
 # For what takes long and hardly depends on the source: the others are left to the matrix.
 FIRST_SOURCE = [SOURCES[0], *(pytest.param(source, marks=pytest.mark.matrix) for source in SOURCES[1:])]
 MONITORING = "monitoring" in SOURCES
+needs_monitoring = pytest.mark.skipif(not MONITORING, reason="sys.monitoring came with 3.12")
 # The development build counts the places of tables that are looked at.
 counts_looks = pytest.mark.skipif(not hasattr(_core, "_looks"), reason="needs a build with SEISMO_TESTING=1")
 
 # The beginning of every child. start() records only what follows, without C functions.
 PRELUDE = """
-import sys
+import os, sys
 from seismo import _core
+def file(path):
+    return os.open(path, os.O_CREAT | os.O_RDWR | os.O_TRUNC, 0o600)
+def image():
+    from recorded import image
+    return image()
 def start(c_functions="none", **options):
     _core.start(**{"c_functions": c_functions, "running": False, "calibrate": False, **options})
 def leaf():
@@ -49,6 +55,14 @@ def start(source: str | None = None, **options: Any) -> None:
     if source and options.get("c_functions", "none") != "none" and source not in WITH_C:
         pytest.skip(f"{source} sees Python functions only")
     _core.start(source=source, **{"c_functions": "none", "running": False, "calibrate": False, **options})
+
+
+def recorded(source: str | None, program: Callable[..., object], *arguments: object, **options: Any) -> Image:
+    """Return the recording of a call of a function, with the options of `start`."""
+    start(source, **options)
+    program(*arguments)
+    _core.stop()
+    return image()
 
 
 @contextmanager

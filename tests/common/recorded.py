@@ -74,6 +74,11 @@ class Image:
     def functions(self) -> list[dict[str, Any]]:
         return self.tables["functions"]
 
+    def named(self, table: str) -> list[dict[str, Any]]:
+        """Return the rows of a table with the qualified name of each one's function instead of its number."""
+        names = {row["id"]: row["qualname"] for row in self.functions()}
+        return [row | {"function": names.get(row["function"], "")} for row in self.tables[table]]
+
     def calls(self, kind: int = PYTHON) -> dict[str, int]:
         """Return calls by qualified name over all threads."""
         names = {row["id"]: row["qualname"] for row in self.functions() if row["kind"] == kind}

@@ -70,8 +70,7 @@ def test_each_threads_own_clock_gives_what_it_ran():
         function()
         ran[function.__name__] = time.thread_time()
 
-    profile = Profile(time.thread_time, builtins=False)
-    with profile:
+    with Profile(time.thread_time, builtins=False) as profile:
         in_threads(partial(runs, rest), partial(runs, work))
     found = times(profile)
     assert found["rest"][0] <= ran["rest"] < 0.15
@@ -108,9 +107,7 @@ def test_a_timer_that_fails(timer, unit, error, monkeypatch):
     """It is told once, not at every event, and the counts are right all the same."""
     caught = unraisable(monkeypatch)
     profile = Profile(timer, unit)
-    profile.enable()
-    branch()
-    profile.disable()
+    profile.runcall(branch)
     assert caught == [error]
     assert by_name(profile) == {"branch": (1, 0), "leaf": (2, 0)}
     assert set(times(profile).values()) == {(0.0, 0.0)}
@@ -128,9 +125,7 @@ def test_a_timer_that_changes_its_profiler(what, turn, monkeypatch):
         return 0
 
     profile = Profile(meddling)
-    profile.enable()
-    branch()
-    profile.disable()
+    profile.runcall(branch)
     assert caught == [RuntimeError]
     assert by_name(profile) == {"branch": (1, 0), "leaf": (2, 0)}
     profile.clear()

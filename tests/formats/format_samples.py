@@ -9,6 +9,7 @@ from pathlib import Path
 
 import jsonschema
 import pytest
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from paths import DOCS
 
@@ -226,6 +227,11 @@ def recordings(draw, times=st.integers(0, 10**15)):  # noqa: B008  a strategy ne
         )
         made.append((node, thread))
     return b.build()
+
+
+def of_any_recording(test):
+    """Run a test with arbitrary recordings."""
+    return settings(max_examples=40, deadline=None)(given(recordings())(test))
 
 
 def function_key(row):

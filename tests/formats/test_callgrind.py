@@ -9,7 +9,6 @@ from functools import partial
 import format_samples as samples
 import gprof2dot
 import pytest
-from hypothesis import given, settings
 
 from seismo import formats
 
@@ -65,8 +64,7 @@ written = partial(samples.written, FORMAT)
 
 def parsed(text, capsys):
     profile = gprof2dot.CallgrindParser(io.StringIO(text)).parse()
-    said = capsys.readouterr()
-    assert said.err == ""
+    assert capsys.readouterr().err == ""
     return profile
 
 
@@ -143,8 +141,7 @@ def test_threads_are_parts():
     assert list(back.processes["pid"]) == [77, 78]
 
 
-@settings(max_examples=40, deadline=None)
-@given(samples.recordings())
+@samples.of_any_recording
 def test_functions_and_calls_of_callers_come_back(recording):
     data = written(recording)
     back = FORMAT.reader(data)

@@ -6,7 +6,6 @@ import re
 import format_samples as samples
 import gprof2dot
 import pytest
-from hypothesis import given, settings
 
 from seismo import formats
 from seismo.formats import call_path_builder as paths
@@ -45,16 +44,14 @@ def only_marked(recording):
     ) == len(recording.threads)
 
 
-@settings(max_examples=40, deadline=None)
-@given(samples.recordings())
+@samples.of_any_recording
 def test_paths_and_weights_come_back(recording):
     back = FORMAT.reader(written(recording, "collapsed-long").encode())
     key = (lambda row: row.name) if only_marked(recording) else (lambda row: "")
     assert samples.by_path(back, "own_ns", thread_key=key) == samples.by_path(recording, "own_ns", thread_key=key)
 
 
-@settings(max_examples=40, deadline=None)
-@given(samples.recordings())
+@samples.of_any_recording
 def test_short_names_tell_functions_apart_as_long_ones_do(recording):
     short, long = (FORMAT.reader(written(recording, name).encode()) for name in ("collapsed", "collapsed-long"))
     assert len(short.functions) == len(long.functions)
@@ -64,8 +61,7 @@ def test_short_names_tell_functions_apart_as_long_ones_do(recording):
         assert sorted(short.functions[column]) == sorted(long.functions[column])
 
 
-@settings(max_examples=40, deadline=None)
-@given(samples.recordings())
+@samples.of_any_recording
 def test_calls_come_back_where_they_are_the_weight(recording):
     back = formats.by_name("collapsed-calls").reader(written(recording, "collapsed-calls").encode())
     short = {"thread_key": lambda row: "", "key": lambda row: (row.module, row.qualname)}

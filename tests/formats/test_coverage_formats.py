@@ -8,6 +8,7 @@ import sqlite3
 import xml.etree.ElementTree as ET
 from contextlib import closing, suppress
 
+import children
 import coverage
 import covered_samples as samples
 import format_samples
@@ -18,6 +19,7 @@ from pycobertura import Cobertura
 from pycobertura.filesystem import DirectoryFileSystem
 
 from seismo import formats
+from seismo.cli.files import open_recording
 from seismo.errors import FormatError, SeismoError
 from seismo.formats.coverage_base import executed_files, report_of
 from seismo.model import merge
@@ -72,10 +74,6 @@ def contexts(recording):
 
 def lines_and_arcs(recording, arcs=True):
     return {path: (set(ran.hits), set(ran.arcs) if arcs else set()) for path, ran in executed_files(recording).items()}
-
-
-def branch_arcs(case):
-    return {file.absolute: (set(file.executed), set(file.executed_branches)) for file in case.report.files}
 
 
 # ---- equal to coverage.py ----
@@ -205,17 +203,10 @@ def test_cobertura_is_valid_and_read_by_pycobertura(case):
 # ---- counts ----
 
 
-def counted(branches):
-    """The same program with counts: each line ran as often as its number says."""
-    files = [
-        (path, {line: line for line in ran.hits}, [*ran.arcs], {})
-        for path, ran in executed_files(branches.recording).items()
-    ]
-    return samples.by_hand(*files)
-
-
 def test_counts_are_written_where_they_are_known(branches):
-    recording = counted(branches)
+    """Each line ran as often as its number says."""
+    ran = executed_files(branches.recording).items()
+    recording = samples.by_hand(*((path, {line: line for line in file.hits}, [*file.arcs], {}) for path, file in ran))
     written = format_samples.written("lcov", recording)
     files = re.findall(r"SF:(.*)\n((?:.*\n)*?)end_of_record\n", written.decode())
     assert [path for path, _ in files] == ["app.py", "lib/part.py"]
@@ -237,7 +228,7 @@ def test_counts_are_written_where_they_are_known(branches):
 
 def test_what_is_written_is_read(branches):
     """Statements that ran and branches that were taken: the same from every format that holds them."""
-    wanted = branch_arcs(branches)
+    wanted = {file.absolute: (set(file.executed), set(file.executed_branches)) for file in branches.report.files}
     for name in READABLE:
         back = formats.by_name(name).reader(branches.written(name))
         assert back.meta["recorder"] == "coverage"
@@ -312,21 +303,15 @@ def test_formats_refuse_the_other_kind(branches, tmp_path):
     assert not (tmp_path / "x").exists()
 
 
-def test_export_suggests_what_fits(branches, capsys):
-    from seismo.cli.main import main
-
+def test_export_suggests_what_fits(branches):
     branches.recording.save("app.seismo")
-    assert main(["export", "app.seismo"]) == 2
-    said = capsys.readouterr().err
+    said = children.seismo("export", "app.seismo", status=2).stderr
     assert "coverage-json, lcov, cobertura, seismo" in said
     assert "pstats" not in said
-    assert main(["export", "app.seismo", "-f", "pstats"]) == 2
-    assert "pstats files hold calls" in capsys.readouterr().err
+    assert "pstats files hold calls" in children.seismo("export", "app.seismo", "-f", "pstats", status=2).stderr
 
 
 def test_files_are_known_by_what_is_in_them(branches):
-    from seismo.cli.files import open_recording
-
     os.rename(".coverage", "data.db")
     formats.write(branches.recording, "report.json", "coverage-json")
     formats.write(branches.recording, "report", "cobertura")

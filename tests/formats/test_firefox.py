@@ -2,7 +2,6 @@
 
 import gzip
 import importlib.util
-import io
 import itertools
 import json
 from collections import Counter
@@ -18,9 +17,7 @@ from seismo.formats.trace_tracks import steps, trace_tracks
 
 
 def document(recording):
-    out = io.BytesIO()
-    firefox.FORMAT.write(recording, out)
-    return json.loads(out.getvalue())
+    return json.loads(samples.written(firefox.FORMAT, recording))
 
 
 def trace(seed=3):
@@ -189,8 +186,7 @@ def test_fields_are_those_of_pythons_own_files():
         assert set(of_ours) - set(of_theirs) == OURS.get(name, set()), name
         for key, value in of_theirs.items():
             if key in of_ours and value is not None and of_ours[key] is not None and key != "tid":
-                numbers = (int, float)
-                both = all(isinstance(one, numbers) for one in (value, of_ours[key]))
+                both = all(isinstance(one, int | float) for one in (value, of_ours[key]))
                 assert both or type(value) is type(of_ours[key]), (name, key)
     for version in ("version", "preprocessedProfileVersion"):
         assert theirs["meta"][version] == ours["meta"][version]

@@ -4,9 +4,9 @@ from collections import defaultdict
 from functools import partial
 from importlib import metadata
 
+import children
 import format_samples as samples
 import pytest
-from hypothesis import given, settings
 from opentelemetry.proto.profiles.v1development.profiles_pb2 import ProfilesData
 
 from seismo import formats
@@ -106,8 +106,7 @@ def test_a_stack_begins_with_the_innermost_function_and_is_written_once():
     assert len(message.dictionary.stack_table) == 1 + 4
 
 
-@settings(max_examples=40, deadline=None)
-@given(samples.recordings())
+@samples.of_any_recording
 def test_arbitrary_recordings_are_valid_and_lose_no_count(recording):
     found = sums(checked(written(recording)))
     for type_, column in (("calls", "calls"), ("time", "own_ns")):
@@ -120,10 +119,8 @@ def test_hostile_and_empty_recordings_are_valid(make):
 
 
 def test_a_dataset_has_a_resource_for_each_host_and_its_tasks(tmp_path):
-    from seismo.cli.main import main
-
     samples.of_hosts(tmp_path / "runs", ["a;1", "b", "a;1", ""])
-    assert main(["export", str(tmp_path / "runs"), "-o", str(tmp_path / "x.otlp")]) == 0
+    children.seismo("export", "runs", "-o", "x.otlp", cwd=tmp_path)
     found = defaultdict(int)
     for of, type_, _, attributes, amount in rows(checked((tmp_path / "x.otlp").read_bytes())):
         assert "process.pid" not in of

@@ -3,10 +3,11 @@
 import gzip
 from functools import partial
 
+import children
 import format_samples as samples
 import pytest
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from seismo import formats
@@ -59,8 +60,7 @@ written = partial(samples.written, FORMAT)
 
 
 def parsed(recording):
-    profile = Profile()
-    profile.ParseFromString(gzip.decompress(written(recording)))
+    profile = Profile.FromString(gzip.decompress(written(recording)))
     assert profile.string_table[0] == ""
     assert len(set(profile.string_table)) == len(profile.string_table)
     return profile
@@ -107,8 +107,7 @@ def test_protobuf_reads_it():
     assert profile.duration_nanos == 1_000_000_000
     assert [text[index] for index in profile.comment] == ["written by seismo", "lost: repaired 2 generator%0Aclosed"]
     assert text[profile.mapping[0].filename] == "app.py --fast"
-    names = {text[function.name]: function for function in profile.function}
-    fib = names["app.maths.fib"]
+    fib = next(one for one in profile.function if text[one.name] == "app.maths.fib")
     assert (text[fib.system_name], text[fib.filename], fib.start_line) == ("app.maths:fib", "/src/app/maths.py", 10)
 
 
@@ -149,12 +148,9 @@ def labelled(profile):
 
 
 def test_labels_of_a_dataset_are_its_hosts_and_tasks(tmp_path):
-    from seismo.cli.main import main
-
     samples.of_hosts(tmp_path / "runs", ["a;1", "b", "a;1", ""], workers=[2])
-    assert main(["export", str(tmp_path / "runs"), "-o", str(tmp_path / "x.pb.gz")]) == 0
-    profile = Profile()
-    profile.ParseFromString(gzip.decompress((tmp_path / "x.pb.gz").read_bytes()))
+    children.seismo("export", "runs", "-o", "x.pb.gz", cwd=tmp_path)
+    profile = Profile.FromString(gzip.decompress((tmp_path / "x.pb.gz").read_bytes()))
     assert labelled(checked(profile)) == {
         ("h0", "a%3B1", "MainThread"): 1 + 1 + 1 + 100,
         ("h0", "a%3B1", "other threads"): 1 + 100,
@@ -179,8 +175,7 @@ def test_a_dataset_of_too_many_paths_is_summed_with_a_comment(tmp_path, monkeypa
         }  # fmt: skip
 
 
-@settings(max_examples=40, deadline=None)
-@given(samples.recordings())
+@samples.of_any_recording
 def test_arbitrary_recordings_are_valid_and_come_back(recording):
     profile = checked(parsed(recording))
     assert sum(sample.value[4] for sample in profile.sample) == sum(map(int, recording.tree["own_ns"]))

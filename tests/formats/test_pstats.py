@@ -217,25 +217,21 @@ def test_a_small_file_cannot_stand_for_a_huge_one(tmp_path, monkeypatch):
     samples.refused(tmp_path / "x.pstats", data, "more than 10000 callers")
 
 
-def test_the_slow_profilers_files_are_read(tmp_path):
+def test_the_slow_profilers_files_are_read():
     """`profile` notes of a caller only how often it called."""
-    path = tmp_path / "x.pstats"
     stats = {("a.py", 1, "a"): (1, 1, 0.25, 1.0, {}), ("a.py", 9, "b"): (3, 3, 0.75, 0.75, {("a.py", 1, "a"): 3})}
-    path.write_bytes(marshal.dumps(stats))
-    rows = {row.qualname: row for row in formats.read(path).functions}
+    rows = {row.qualname: row for row in FORMAT.reader(marshal.dumps(stats)).functions}
     assert (rows["b"].calls, rows["b"].own_ns) == (3, 750_000_000)
     assert rows["a"].total_ns == 1_000_000_000
 
 
-def test_recursion_limit_is_no_matter(tmp_path):
+def test_recursion_limit_is_no_matter():
     """A chain of more functions than Python has frames."""
     count = sys.getrecursionlimit() * 3
     stats = {}
     for n in range(count):
         cost = (1, 1, 1e-6, (count - n) * 1e-6)
         stats["a.py", n, "f"] = (*cost, {("a.py", n - 1, "f"): cost} if n else {})
-    path = tmp_path / "x.pstats"
-    path.write_bytes(marshal.dumps(stats))
-    back = formats.read(path)
+    back = FORMAT.reader(marshal.dumps(stats))
     assert max(back.tree["depth"]) == count - 1
     assert max(back.functions["total_ns"]) == count * 1000

@@ -6,7 +6,6 @@ from itertools import chain
 import format_samples as samples
 import journal_made
 import pytest
-from hypothesis import given, settings
 
 from seismo import formats
 from seismo.formats import speedscope
@@ -41,8 +40,7 @@ def replay(profile, frames):
     return own, opened
 
 
-@settings(max_examples=40, deadline=None)
-@given(samples.recordings())
+@samples.of_any_recording
 def test_arbitrary_recordings_are_valid_and_balanced_and_come_back(recording):
     data = samples.written(FORMAT, recording)
     document = samples.valid("speedscope", data)

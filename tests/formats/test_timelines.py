@@ -48,8 +48,7 @@ def test_functions_of_a_kind_that_a_later_version_has_are_written(format_):
 @pytest.mark.parametrize("seed", range(3))
 def test_perfetto_holds_every_call_as_it_nested(seed):
     made = recording(seed)
-    trace = messages.Trace()
-    trace.ParseFromString(written(perfetto.FORMAT, made))
+    trace = messages.Trace.FromString(written(perfetto.FORMAT, made))
     assert {packet.trusted_packet_sequence_id for packet in trace.packet} <= {1}
     names = {n.iid: n.name for packet in trace.packet for n in packet.interned_data.event_names}
     found = slices([packet for packet in trace.packet if packet.HasField("track_event")])
@@ -92,8 +91,7 @@ def test_perfetto_has_what_the_program_said():
     p.mark()
     p.end()
     made = journal_made.recording(tree, [p], 1)
-    trace = messages.Trace()
-    trace.ParseFromString(written(perfetto.FORMAT, made))
+    trace = messages.Trace.FromString(written(perfetto.FORMAT, made))
     events = [packet.track_event for packet in trace.packet if packet.HasField("track_event")]
     assert [event.name for event in events if event.type == 3] == ["here"]
     assert [event.double_counter_value for event in events if event.type == 4] == [2.5]
@@ -134,21 +132,12 @@ def test_chrome_holds_every_call(seed):
     assert [places[e["name"]] for e in calls] == [["made.py", made.functions["line"][row.function]] for row in rows]
 
 
-def long_trace():
-    tree, p = journal_made.lone(block_bytes=200)
-    for _ in range(3000):
-        p.call(0)
-        p.pass_time(500)
-        p.leave(journal_made.RETURN)
-        p.mark()
-    p.end()
-    return journal_made.recording(tree, [p], 1)
-
-
 @pytest.mark.parametrize("module", [chrome, perfetto, speedscope], ids=["chrome", "perfetto", "speedscope"])
 def test_what_a_viewer_does_not_take_is_cut(module, monkeypatch, tmp_path, capsys):
     monkeypatch.setattr(module, "MOST", 500)
-    made = long_trace()
+    tree, p = journal_made.lone(block_bytes=200)
+    p.short_calls(3000)
+    made = journal_made.recording(tree, [p], 1)
     whole = len(made.calls.window().calls)
     cut = formats.trace_tracks.trace_tracks(made, 500)
     assert 0 < len(cut.calls) <= 1000 < whole

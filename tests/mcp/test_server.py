@@ -10,7 +10,6 @@ import pytest
 from objects_made import drawn, told
 
 from seismo import formats
-from seismo.cli.main import main
 from seismo.coverage import read_source
 from seismo.model import Builder
 from seismo.query import TABLES
@@ -232,8 +231,7 @@ def test_answers_are_bounded(root):
 
 def test_numbers_of_a_part_of_a_program_are_said_to_be_that(root):
     """An agent compares, counts and concludes: what is cut off must not look like what never ran."""
-    data = (root / "b.seismo").read_bytes()
-    (root / "cut.seismo").write_bytes(data[:-40])
+    (root / "cut.seismo").write_bytes((root / "b.seismo").read_bytes()[:-40])
     found, _ = ask(
         root,
         ("query", {"files": ["a.seismo", "cut.seismo"], "sql": "select count(*) as n from functions"}),
@@ -322,9 +320,7 @@ def test_the_command_serves_its_client_and_ends_with_it(root):
         assert server.wait(30) == 0
 
 
-def test_mistakes_at_the_start_are_said(tmp_path, monkeypatch, capsys):
-    assert main(["mcp", "--root", str(tmp_path / "none")]) == 2
-    assert "not a folder" in capsys.readouterr().err
+def test_mistakes_at_the_start_are_said(tmp_path, monkeypatch):
+    assert "not a folder" in children.reading("mcp", "--root", tmp_path / "none", status=2).stderr
     monkeypatch.setitem(sys.modules, "mcp.server.mcpserver", None)
-    assert main(["mcp", "--root", str(tmp_path)]) == 2
-    assert "pip install 'seismo[mcp]'" in capsys.readouterr().err
+    assert "pip install 'seismo[mcp]'" in children.reading("mcp", "--root", tmp_path, status=2).stderr

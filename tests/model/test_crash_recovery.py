@@ -112,8 +112,7 @@ def made(calls):
         p.mark()
     p.end(in_order=False)
     recording = journal_made.recording(tree, [p], 2)
-    raw = recording._raw["nodes"]
-    raw["calls"] = memoryview(array.array("q", calls))
+    recording._raw["nodes"]["calls"] = memoryview(array.array("q", calls))
     return recording
 
 

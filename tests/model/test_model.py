@@ -257,8 +257,7 @@ def test_combined_lays_trees_on_one_another(make):
     assert sum(one.tree["own_ns"]) == pytest.approx(sum(both.tree["own_ns"]))
     assert one.functions["own_ns"].tolist() == both.functions["own_ns"].tolist()
     assert one.functions["total_ns"].tolist() == both.functions["total_ns"].tolist()
-    saved = read(one.to_bytes())
-    assert saved.tree["own_ns"].tolist() == one.tree["own_ns"].tolist()
+    assert read(one.to_bytes()).tree["own_ns"].tolist() == one.tree["own_ns"].tolist()
 
 
 def test_combined_takes_chosen_threads_only(make):

@@ -318,15 +318,15 @@ def test_subtract_leaves_what_happened_in_between(seed):
     assert between.object_spans["first"].tolist() == list(range(3, 9))
     assert between.marks["name"] == ["later"]
     assert [row.born for row in between.object_times][:2] == [10, 20]
-    alive = [
-        {(group.type, group.qualname, group.line, *_named(one, group.path)): group.live for group in by_path(one)}
-        for one in (later, between)
-    ]
-    assert alive[0].items() >= alive[1].items()
 
+    def alive(recording):
+        names = recording.functions["qualname"]
+        return {
+            (group.type, group.qualname, group.line, *(names[function] for function in group.path)): group.live
+            for group in by_path(recording)
+        }
 
-def _named(recording, path):
-    return [recording.functions[function].qualname for function in path]
+    assert alive(later).items() >= alive(between).items()
 
 
 def test_nothing_happened_between_a_recording_and_itself():

@@ -7,7 +7,6 @@ import pytest
 from children import seismo
 
 from seismo import model
-from seismo.cli.main import main
 from seismo.formats.trace_tracks import trace_tracks
 from seismo.model.trace.process_clocks import difference_ns, hosts, starts
 
@@ -53,7 +52,7 @@ def several(**second):
     return model.merge([made(1, 0, boot_ns=10**9, bound=2_000_000), made(1, 4 * 10**9, **second)])
 
 
-def test_how_far_clocks_of_systems_may_be_apart_is_said(tmp_path, capsys):
+def test_how_far_clocks_of_systems_may_be_apart_is_said(tmp_path):
     known = several(boot="b2", boot_ns=7 * 10**9, bound=3_000_000, host="other")
     first, second = hosts(known)
     assert (first.name, second.name) == ("box", "other")
@@ -64,8 +63,7 @@ def test_how_far_clocks_of_systems_may_be_apart_is_said(tmp_path, capsys):
     assert starts(unknown) == [DAY, DAY + 4 * 10**9]
     for recording, words in ((known, "box and other may differ by up to 6.00 ms"), (unknown, "an unknown time")):
         recording.save(tmp_path / "m.seismo")
-        assert main(["report", str(tmp_path / "m.seismo")]) == 0
-        assert words in capsys.readouterr().out
+        assert words in seismo("report", tmp_path / "m.seismo").stdout
 
 
 def test_what_a_recording_saw_of_its_clock_counts_if_it_is_less():

@@ -1,16 +1,14 @@
 """What a trace says of the interpreter: threads, children, imports, pauses."""
 
-import io
 import textwrap
 
 import children
 import pytest
+from on_paper import written
 
 import seismo
-from seismo.cli.main import main
 from seismo.model import read
 from seismo.report.calls.text import write_trace
-from seismo.report.paper import Paper
 
 PROGRAM = """
     import gc, os, threading, time
@@ -64,20 +62,16 @@ def test_imports_have_the_time_of_the_modules_own_code(traced):
     assert "__main__" not in found
 
 
-def test_a_report_says_so(traced, capsys):
+def test_a_report_says_so(traced):
     recording, _, folder = traced
 
     def report(*words):
-        assert main(["report", str(folder / "x.seismo"), *words]) == 0
-        return capsys.readouterr().out
+        return children.seismo("report", folder / "x.seismo", *words).stdout
 
     text = report()
     assert "Garbage collector" in text
     assert "Longest imports" in text
-    pause = recording.calls.pauses[-1]
-    around = f"{pause.start_ns}ns"
-    text = report("--around", around)
-    assert "garbage collection on " in text
+    assert "garbage collection on " in report("--around", f"{recording.calls.pauses[-1].start_ns}ns")
     text = report("--around", "0s", "--window", "100s")
     assert "import second: " in text
     assert "thread begins worker" in text
@@ -87,7 +81,7 @@ def test_a_report_says_so(traced, capsys):
 def test_viewers_get_it_too(traced, suffix, tmp_path):
     _, child, folder = traced
     path = tmp_path / f"x.{suffix}"
-    assert main(["export", str(folder / "x.seismo"), "-o", str(path)]) == 0
+    children.seismo("export", folder / "x.seismo", "-o", path)
     data = path.read_bytes()
     for words in ("garbage collection", "import second", f"child process {child}"):
         assert words.encode() in data, words
@@ -100,13 +94,11 @@ def test_a_report_of_a_long_trace_says_so_too(traced, monkeypatch, killed):
     data = (folder / "x.seismo").read_bytes()
     if killed:
         data = data[: data.rindex(b"END ") - 4]
-    long = read(data)
     monkeypatch.setattr("seismo.report.calls.trace.SOME_BYTES", 0)
     monkeypatch.setattr("seismo.report.calls.trace.MOST_BYTES", 0)
     monkeypatch.setattr("seismo.model.trace.calls.Calls.sums", None)
-    text = io.StringIO()
-    write_trace(Paper(text, 80), long)
-    assert "Longest calls" in text.getvalue()
-    assert "importlib._bootstrap" not in text.getvalue()  # five frames to each import, which has a list of its own
-    assert "Garbage collector" in text.getvalue()
-    assert "Longest imports" in text.getvalue()
+    text = written(write_trace, read(data), width=80)
+    assert "Longest calls" in text
+    assert "importlib._bootstrap" not in text  # five frames to each import, which has a list of its own
+    assert "Garbage collector" in text
+    assert "Longest imports" in text

@@ -74,10 +74,9 @@ def test_a_tree_of_calls_beside_objects(tmp_path):
 
 
 def test_more_losses(tmp_path):
-    paths = []
-    for seed in range(5):
-        paths.append(tmp_path / f"{seed}.seismo")
-        made(seed).save(paths[-1])
+    paths = [tmp_path / f"{seed}.seismo" for seed in range(5)]
+    for seed, path in enumerate(paths):
+        made(seed).save(path)
     losses = [{"kind": "child-running", "count": 2, "thread": -1, "detail": "there"}]
     merge_files(paths, tmp_path / "out", losses)
     rows = [(row.kind, row.count, row.detail) for row in read(tmp_path / "out").losses]

@@ -31,8 +31,7 @@ def test_code_with_all_it_called_and_the_threads_that_began():
         ("help", 3, 1, 2),
     ]
     assert sum(part.functions["own_ns"]) == 37
-    again = part.merge()
-    assert sum(again.functions["calls"]) == 8
+    assert sum(part.merge().functions["calls"]) == 8
 
 
 def test_nothing():

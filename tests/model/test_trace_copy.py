@@ -1,12 +1,12 @@
 """A trace that is merged, saved or cut keeps what spares its readers the journal: levels, and the longest calls."""
 
-import io
 from itertools import pairwise
 
 import journal_made
 import pytest
 from chunks import chunk, frames, without
 from journals import levels_of
+from on_paper import written
 from recorded import Image
 
 import seismo
@@ -16,7 +16,6 @@ from seismo.model.trace import excerpt
 from seismo.report.calls import text as calls_text
 from seismo.report.calls import trace
 from seismo.report.calls.functions import FunctionCells
-from seismo.report.paper import Paper
 from seismo.report.words import Signs
 
 PROGRAM = """
@@ -59,29 +58,26 @@ def lengths(recording):
     }
 
 
-def read_whole(recording):
-    """The same as `noted`, found by reading all of the journal, whose times are not those of the marks alone."""
-    return sorted((row.function, row.thread, row.depth) for row in recording.calls.sums.longest)
-
-
 def pictures(recording, end):
     return [list(recording.calls.overview(0, end, columns=columns).runs) for columns in (7, 300)]
 
 
 def has_all(data):
-    """The file has the levels of all its streams, which agree with its tokens, and the longest calls."""
+    """The file has the levels of all its streams, which agree with its tokens, and the longest calls.
+
+    These are of the functions that a reading of all of the journal finds, whose times are not those of the marks alone.
+    """
     recording = read(data)
     streams = {(block.thread, block.stream) for block in recording.calls.blocks}
     assert set(levels_of(Image(data))) == streams
-    assert {row[0] for row in noted(recording)} == {row[0] for row in read_whole(recording)}
+    assert {row.function for row in recording.calls.longest} == {row.function for row in recording.calls.sums.longest}
     return recording
 
 
 def test_a_merge_has_what_its_parts_have(whole, tmp_path):
-    paths = []
-    for number, data in enumerate(whole):
-        paths.append(tmp_path / f"{number}.seismo")
-        paths[-1].write_bytes(data)
+    paths = [tmp_path / "0.seismo", tmp_path / "1.seismo"]
+    for path, data in zip(paths, whole, strict=True):
+        path.write_bytes(data)
     merge_files(paths, tmp_path / "merged.seismo")
     data = (tmp_path / "merged.seismo").read_bytes()
     merged = has_all(data)
@@ -132,10 +128,8 @@ def limits(rows):
 def test_calls_that_a_cut_ended_are_told_apart_among_the_longest(whole, tmp_path, monkeypatch):
     """Where their recorder or a cut noted them no less than where all of the journal is read for them."""
     recording = read(whole[0])
-    (work,) = (row.id for row in recording.functions if row.qualname == "work")
-    (main,) = (row.id for row in recording.functions if row.qualname == "main")
+    work, main, leaf = (recording.functions["qualname"].index(name) for name in ("work", "main", "leaf"))
     rounds = [row for row in recording.calls if row.function == work]
-    (leaf,) = (row.id for row in recording.functions if row.qualname == "leaf")
     leaves = sorted((row.start_ns, row.end_ns) for row in recording.calls if row.function == leaf)
     # The cut is between two calls of leaf: a call that it goes through may be the longest.
     cuts = [(end + start) // 2 for (_, end), (start, _) in pairwise(leaves) if start - end >= 2]
@@ -150,14 +144,12 @@ def test_calls_that_a_cut_ended_are_told_apart_among_the_longest(whole, tmp_path
         told = {names[function]: said for function, said in limits(part.calls.longest).items()}
         assert told["main"] & (ended | begun) == flags[main]
         assert told["leaf"] == 0
-        text = io.StringIO()
         monkeypatch.setattr(trace, "SOME_BYTES", 0)
-        calls_text.write_trace(Paper(text, 80), part, 1000)  # the frames of the tests' runner take longest
-        (line,) = (line for line in text.getvalue().splitlines() if "made:main" in line)
+        text = written(calls_text.write_trace, part, 1000, width=80)  # the frames of the tests' runner take longest
+        (line,) = (line for line in text.splitlines() if "made:main" in line)
         assert line.split()[0] == "\N{GREATER-THAN OR EQUAL TO}"
         assert ("still running" in line) == (flags[main] == ended)
-        cells = FunctionCells(part, Signs())
-        sections = trace.sections(part, cells, 1000)
+        sections = trace.sections(part, FunctionCells(part, Signs()), 1000)
         (row,) = (row for row in sections[0].rows if row.cells[-1] == "made:main")
         assert row.data["ended"] == ("still running" if flags[main] == ended else "")
         assert row.cells[0].startswith("\N{GREATER-THAN OR EQUAL TO} ")

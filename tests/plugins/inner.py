@@ -31,19 +31,27 @@ class Project:
         write(self.folder, **files)
         (self.folder / "pytest.ini").write_text("[pytest]\n")  # so that this folder is the root
 
+    def write(self, **files: str) -> None:
+        write(self.folder, **files)
+
     def run(self, *options: str) -> pytest.RunResult:
         """In this process; its own modules are forgotten afterwards."""
         return self.pytester.runpytest_inprocess("-q", *self.options, *options)
 
-    def run_apart(self, *options: str, said: str = "", **variables: str) -> tuple[int, str]:
-        """In a process of its own. Its exit status, and what it said on stdout and stderr."""
+    def refused(self, *options: str) -> str:
+        """Return what pytest prints on stderr when it rejects these options, before any test runs."""
+        done = self.run(*options)
+        assert done.ret == pytest.ExitCode.USAGE_ERROR
+        return done.stderr.str()
+
+    def run_apart(self, *options: str, status: int = 0, said: str = "", **variables: str) -> str:
+        """Run in a separate process, which must end with this status. Return its stdout and stderr."""
         words = ["-m", "pytest", "-q", *self.options, *options]
         env = children.environment(self.folder, PYTEST_DISABLE_PLUGIN_AUTOLOAD="1")
         for name in ("PYTHONHASHSEED", "PYTEST_XDIST_WORKER", "PYTEST_ADDOPTS"):
             env.pop(name, None)
         streams = {"input": said, "stderr": subprocess.STDOUT}
-        done = children.python(*words, cwd=self.folder, env=env | variables, status=None, **streams)
-        return done.returncode, done.stdout
+        return children.python(*words, cwd=self.folder, env=env | variables, status=status, **streams).stdout
 
     @property
     def recording(self) -> Recording:

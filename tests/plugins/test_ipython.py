@@ -186,9 +186,8 @@ def test_the_recording_can_be_kept(notebook, tmp_path):
 def test_what_shows_more_rows_is_said_in_the_magics_own_words(notebook, verb):
     if verb == "objects" and sys.version_info < (3, 13, 3):
         verb = "profile"
-    assert notebook.run(
-        f"%%seismo {verb} -l 1\nimport fractions\n[sign(1), sorted([fractions.Fraction(1), 2])]"
-    ).success
+    cell = f"%%seismo {verb} -l 1\nimport fractions\n[sign(1), sorted([fractions.Fraction(1), 2])]"
+    assert notebook.run(cell).success
     assert "(-l N)" in notebook.text
     assert "--limit" not in notebook.text + notebook.html
 

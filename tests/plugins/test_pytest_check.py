@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
 import pytest
-from covered_suites import write
 from inner import Project
 from repositories import commit, git
 
@@ -74,19 +73,16 @@ class CheckedProject(Project):
     def __init__(self, folder: Path, pytester: pytest.Pytester | None = None) -> None:
         super().__init__(folder, "", pytester, conftest="", app=APP, test_app=TESTS)
 
-    def check(self, *options: str) -> tuple[int, str]:
+    def check(self, *options: str, status: int = 0) -> str:
         """Check in a process whose hashes are fixed already, so that it starts no other one for that."""
-        return self.run_apart("--seismo-check", *options, PYTHONHASHSEED="0")
+        return self.run_apart("--seismo-check", *options, status=status, PYTHONHASHSEED="0")
 
     def refused(self, *options: str) -> str:
-        """What a check in this process says that ends before it counts."""
-        done = self.run("--seismo-check", *options)
-        assert done.ret == pytest.ExitCode.USAGE_ERROR
-        return "\n".join((*done.outlines, *done.errlines))
+        return super().refused("--seismo-check", *options)
 
     def write(self, **files: str) -> None:
         """Writes modules; their .pyc, which is as old, may not be taken for theirs."""
-        write(self.folder, **files)
+        super().write(**files)
         shutil.rmtree(self.folder / "__pycache__", ignore_errors=True)
 
     @property
@@ -104,8 +100,7 @@ def project(pytester: pytest.Pytester, alone: None, monkeypatch: pytest.MonkeyPa
 def kept(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
     """The baseline of the project, and what pytest said when it was written."""
     project = CheckedProject(tmp_path_factory.mktemp("kept"))
-    status, said = project.run_apart("--seismo-check", "--seismo-update")
-    assert status == 0, said
+    said = project.run_apart("--seismo-check", "--seismo-update")
     return (project.folder / "seismo-check-tests.txt").read_text(), said
 
 
@@ -145,8 +140,7 @@ def test_a_change_is_found_and_the_function_named(checked, kept):
     assert not [one for one in project.kept.functions if "|call" in one.qualname or "_pytest" in one.file]
 
     project.write(app=SLOWER)
-    status, said = project.check("--junitxml=result.xml")
-    assert status == 1, said
+    said = project.check("--junitxml=result.xml", status=1)
     assert suspects(said)[0] == "app:total"
     assert re.search(r"calls of test_app.py::test_total\[100\] .* beyond its limit", said)
     assert "4 passed" in said or "5 passed" in said
@@ -160,8 +154,7 @@ def test_a_change_is_found_and_the_function_named(checked, kept):
 def test_against_a_revision(project):
     commit(project.folder)
     project.write(app=SLOWER, test_app=TESTS + "\ndef test_new(): assert total(500)\n")
-    status, said = project.check("--seismo-no-objects", "--seismo-against", "HEAD", "test_app.py")
-    assert status == 1, said
+    said = project.check("--seismo-no-objects", "--seismo-against", "HEAD", "test_app.py", status=1)
     assert "compared with HEAD" in said
     assert suspects(said)[0] == "app:total"
     assert "test_new" not in said, "it is no growth of what was there"
@@ -193,8 +186,7 @@ def test_growth_over_the_sizes_of_a_parametrized_test(project):
     project.write(app=UNIQUE, test_app=SIZES)
     commit(project.folder)
     words = ("--seismo-no-objects", "--junitxml=j.xml")
-    status, said = project.check(*words, "--seismo-update")
-    assert status == 0, said
+    said = project.check(*words, "--seismo-update")
     key, load = (
         next(counts for name, counts in project.kept.functions.items() if name.qualname == one)
         for one in ("key", "load")
@@ -202,8 +194,7 @@ def test_growth_over_the_sizes_of_a_parametrized_test(project):
     assert (key["calls"].low, load["calls"].low) == (20 + 80 + 320 + 50, 1), "the thread's calls count, too"
 
     project.write(app=PAIRS)
-    status, said = project.check(*words, "--seismo-limit", "test calls <= +100000%")
-    assert status == 1, said
+    said = project.check(*words, "--seismo-limit", "test calls <= +100000%", status=1)
     assert "1 function became worse than linear" in said
     assert re.search(r"^  test_app.py::test_pairs\[n\]: quadratic, was linear", said, re.MULTILINE)
     tests = cases(project)
@@ -211,10 +202,9 @@ def test_growth_over_the_sizes_of_a_parametrized_test(project):
     assert int(counts["seismo.calls"]) > 80 * 80
     assert tests["test_pairs[80]"].find("failure") is None, "it is within the limit that was given"
 
-    status, said = project.check(*words, "--seismo-against=HEAD", "--seismo-build=exit 3")
-    assert (status, "the build at HEAD failed with exit status 3" in said) == (1, True)
-    status, said = project.check("--junitxml=j.xml", "--seismo-against=HEAD", "--seismo-build=touch built")
-    assert status == 1, said
+    said = project.check(*words, "--seismo-against=HEAD", "--seismo-build=exit 3", status=1)
+    assert "the build at HEAD failed with exit status 3" in said
+    said = project.check("--junitxml=j.xml", "--seismo-against=HEAD", "--seismo-build=touch built", status=1)
     assert re.search(r"^  app:key in test_app.py::test_pairs\[n\]: quadratic, was linear", said, re.MULTILINE)
     assert suspects(said)[0] == "app:unique"
     tests = cases(project)
@@ -242,8 +232,7 @@ def test_points(seismo_check):
 @pytest.mark.skipif(bool(why_not()), reason="births cannot be recorded here")
 def test_births_are_counted_in_a_run_of_their_own(project):
     project.write(test_app=BORN)
-    status, said = project.check("--seismo-update")
-    assert status == 0, said
+    said = project.check("--seismo-update")
     tests = project.kept.tests
     assert 100 <= tests["test_app.py::test_points|block part"]["births"].low < 110
     assert 120 <= tests["test_app.py::test_points"]["births"].low < 1000
@@ -254,8 +243,7 @@ def test_births_are_counted_in_a_run_of_their_own(project):
     assert not [name for name in project.kept.functions if "_pytest" in name.file or "pluggy" in name.file]
 
     project.write(test_app=BORN.replace("[Point()", "[Point() and Point() and Point()"))
-    status, said = project.check("--junitxml=j.xml")
-    assert status == 1, said
+    said = project.check("--junitxml=j.xml", status=1)
     assert "test_app.py::test_points makes more objects than it may" in said
     assert re.search(r"seismo_budget: 3\d\d births, and the budget is 150", said)
     assert re.search(r"births of test_app.py::test_points\|block part .* beyond its limit", said)
@@ -265,8 +253,7 @@ def test_births_are_counted_in_a_run_of_their_own(project):
 
 def test_failing_tests_are_compared_with_nothing(project):
     project.write(test_app=TESTS + "\ndef test_failing(): assert total(1)\n")
-    status, said = project.check("--seismo-update")
-    assert status == 1
+    said = project.check("--seismo-update", status=1)
     assert "assert 0" in said
     assert "nothing is compared, and no baseline is written" in said
     assert not (project.folder / "seismo-check-tests.txt").exists()
@@ -296,8 +283,7 @@ def test_what_is_not_counted_is_told(project, kept):
     strict = "[pytest]\naddopts = --strict-config -p no:cacheprovider -p no:junitxml\n"
     (project.folder / "pytest.ini").write_text(strict)
     project.write(test_app=UNSTEADY)
-    status, said = project.check("--seismo-update", "--seismo-no-objects")
-    assert status == 0, said
+    said = project.check("--seismo-update", "--seismo-no-objects")
     assert "tests started" not in kept[1]
     assert said.count("processes that tests started are not counted: 3\n") == 1
     assert "left out, since they fail in another order: test_app.py::test_b" in said
@@ -307,10 +293,8 @@ def test_what_is_not_counted_is_told(project, kept):
 
 @pytest.mark.matrix
 def test_some_of_the_tests_are_held_against_their_own_limits(checked):
-    project = checked
-    project.write(app=APP.replace("sorted(range(n), key=key)", "sorted(sorted(range(n), key=key) * 9, key=key)"))
-    status, said = project.check("--seismo-no-objects", "-k", "block")
-    assert status == 1, said
+    checked.write(app=APP.replace("sorted(range(n), key=key)", "sorted(sorted(range(n), key=key) * 9, key=key)"))
+    said = checked.check("--seismo-no-objects", "-k", "block", status=1)
     assert "only the limits of single tests apply" in said
     assert re.search(r"calls of test_app.py::TestIt::test_block\|block load .* beyond its limit", said)
 
@@ -319,14 +303,13 @@ def test_some_of_the_tests_are_held_against_their_own_limits(checked):
 def test_xdist(checked):
     """Workers count a test as one process does."""
     checked.write(app=SLOWER)
-    status, said = checked.check("-p", "xdist", "-n", "2", "--seismo-no-objects")
-    assert status == 1, said
+    said = checked.check("-p", "xdist", "-n", "2", "--seismo-no-objects", status=1)
     assert suspects(said)[0] == "app:total"
     beyond = re.findall(r"^  (?:calls|lines) of (test_app.py\S+) .* beyond its limit", said, re.MULTILINE)
     assert "test_app.py::test_total[100]" in beyond
     assert set(beyond) <= {"test_app.py::test_total[10]", "test_app.py::test_total[100]"}
-    status, said = checked.check("-p", "xdist", "-n", "2", "--seismo-no-objects", "--seismo-update")
-    assert (status, len(checked.kept.tests)) == (0, 6), said
+    checked.check("-p", "xdist", "-n", "2", "--seismo-no-objects", "--seismo-update")
+    assert len(checked.kept.tests) == 6
 
 
 def test_what_does_not_go_together_ends_at_once(project):
@@ -334,8 +317,8 @@ def test_what_does_not_go_together_ends_at_once(project):
     assert "did you mean calls" in project.refused("--seismo-limit", "cals <= 3")
     (project.folder / "seismo-check-tests.txt").write_text("hello\n")
     assert "this is not a baseline" in project.refused()
-    status, said = project.check("--seismo-cover", "--seismo-update")  # covers when it finds out, so it is apart
-    assert (status, "take one of them" in said) == (4, True)
+    said = project.check("--seismo-cover", "--seismo-update", status=4)  # covers when it finds out, so it is apart
+    assert "take one of them" in said
 
 
 def test_without_a_check_a_block_does_nothing(project):
@@ -370,13 +353,11 @@ def test_benchmarks_run_once_and_examples_of_hypothesis_are_the_same_each_time(p
     project.write(test_app=REPEATED)
     plugins = ("-p", "_hypothesis_pytestplugin", "-p", "pytest_benchmark.plugin")
     words = (*plugins, "--seismo-no-objects")
-    status, said = project.check(*words, "--seismo-update")
-    assert status == 0, said
+    said = project.check(*words, "--seismo-update")
     calls = {name.qualname: counts["calls"] for name, counts in project.kept.functions.items()}
     assert len({*calls["key"]}) == 1, "the examples are the same"
     assert calls["load"].low == calls["total"].low + 2, "a benchmark runs once"
-    status, said = project.check(*words)
-    assert status == 0, said
+    said = project.check(*words)
     assert "within all limits" in said
 
 

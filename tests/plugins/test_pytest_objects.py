@@ -120,14 +120,12 @@ def test_what_a_leak_is(run):
 
 @recorded
 def test_the_report(run):
-    done = run(
-        """
+    done = run("""
 @pytest.mark.seismo_no_leaks(warmup=2, runs=4)
 def test_one():
     kept.append(Session())
     kept.extend([[number] for number in range(7)])
-"""
-    )
+""")
     said = done.stdout.str()
     assert re.search(r"list +test_it\.py:10 test_one +7 +7 +7 +7\n", said)
     assert re.search(r"test_it\.Session +test_it\.py:9 test_one +1 +1 +1 +1\n", said)
@@ -227,8 +225,7 @@ def test_all_is_undone():
 
 @recorded
 def test_a_test_that_does_not_pass_says_so_itself(run):
-    done = run(
-        """
+    done = run("""
 pytestmark = pytest.mark.seismo_no_leaks
 runs = []
 
@@ -255,8 +252,7 @@ def test_known_no_more():
 def test_xfails():
     kept.append(Session())
     pytest.xfail("not yet")
-"""
-    )
+""")
     done.assert_outcomes(failed=3, skipped=1, xfailed=2)
     said = done.stdout.str()
     assert "assert 1 < 0" in said
@@ -320,8 +316,7 @@ class TestNew:
 
 @recorded
 def test_a_failing_method_of_unittest_is_not_run_again(run):
-    done = run(
-        """
+    done = run("""
 import unittest
 runs = []
 
@@ -342,8 +337,7 @@ class Test(unittest.TestCase):
 
     def test_d(self):
         self.assertEqual(len(runs), 4)
-"""
-    )
+""")
     done.assert_outcomes(failed=1, skipped=1, xfailed=1, passed=1)
     assert "this was run 2 of 4" in done.stdout.str()
 
@@ -382,7 +376,8 @@ def test_leaks(number):
 
 @recorded
 def test_in_workers(tmp_path):
-    _, said = Project(tmp_path, "", test_it=HEAD + WORKED).run_apart("-p", "xdist", "-n2", "--seismo-cover=")
+    words = ("-p", "xdist", "-n2", "--seismo-cover=")
+    said = Project(tmp_path, "", test_it=HEAD + WORKED).run_apart(*words, status=1)
     assert "2 failed, 2 passed" in said, said
     assert said.count("test_it.Session") >= 2
 
@@ -518,8 +513,7 @@ def test_tracemalloc_may_run_already(run):
 
 @recorded
 def test_tracemalloc_in_the_middle(run):
-    done = run(
-        """
+    done = run("""
 import tracemalloc
 
 @pytest.mark.seismo_no_leaks
@@ -531,7 +525,6 @@ def test_fixture(seismo_objects):
     with seismo_objects:
         tracemalloc.start()
         tracemalloc.stop()
-"""
-    )
+""")
     done.assert_outcomes(skipped=2)
     assert "tracemalloc" in done.stdout.str()

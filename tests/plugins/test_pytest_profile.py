@@ -89,10 +89,8 @@ def test_each_phase_of_each_test_is_apart_and_the_summary_names_slow_tests_and_w
     assert not parts & {"_pytest", "pluggy"}, "pytest itself is left out"
 
     tests = lines.index("Slowest tests")
-    slowest = [test.name for test in Suite(project.recording).slowest()]
-    assert [re.split("::|…", line)[-1] for line in lines[tests + 2 : tests + 5]] == [
-        name.split("::")[-1] for name in slowest
-    ]
+    slowest = [test.name.split("::")[-1] for test in Suite(project.recording).slowest()]
+    assert [re.split("::|…", line)[-1] for line in lines[tests + 2 : tests + 5]] == slowest
     shared = next(number for number, line in enumerate(lines) if line.startswith("Functions of several tests"))
     row = next(line for line in lines[shared:] if line.endswith("test_it:step"))
     assert row.split()[-3:] == ["3", "2,022", "test_it:step"]  # tests, calls
@@ -119,7 +117,7 @@ def test_that_runs(n):
 
 
 def test_the_summary_folds_libraries_and_counts_waiting(project):
-    write(project.folder, test_it=LIBRARIES)
+    project.write(test_it=LIBRARIES)
     lines = project.run("--seismo-profile", "--seismo-profile-limit=1000").outlines
     start = lines.index("Slowest tests")
     head, first = lines[start + 1 : start + 3]
@@ -152,9 +150,7 @@ def test_two(): price(2)
 
 
 def test_the_summary_is_bounded(project):
-    write(
-        project.folder, test_it="import pytest\n@pytest.mark.parametrize('n', range(30))\ndef test_it(n): sorted([n])\n"
-    )
+    project.write(test_it="import pytest\n@pytest.mark.parametrize('n', range(30))\ndef test_it(n): sorted([n])\n")
     done = project.run("--seismo-profile", "--seismo-profile-limit=4")
     shown = [line for line in done.outlines if re.search(r"test_it\.py::test_it\[\d+\]$", line)]
     assert len(shown) == 4
@@ -162,10 +158,7 @@ def test_the_summary_is_bounded(project):
 
 
 def test_it_changes_nothing_for_failing_tests(project):
-    write(
-        project.folder,
-        test_it=TESTS
-        + """
+    tests = """
 def test_failing(db):
     work(1)
     assert step(1) == 2
@@ -195,8 +188,8 @@ def test_skipped():
 class TestClass:
     def setup_method(self): work(2)
     def test_method(self): assert work(2) == 0
-""",
-    )
+"""
+    project.write(test_it=TESTS + tests)
 
     def said(*options: str) -> list[str]:
         lines = project.run(*options).outlines
@@ -210,32 +203,25 @@ class TestClass:
 
 
 def test_exit_statuses_stay(project):
-    write(project.folder, test_it="def test(): assert 0\n")
+    project.write(test_it="def test(): assert 0\n")
     assert project.run("--seismo-profile").ret == 1
     assert project.run("--seismo-profile", "-k", "none").ret == 5
 
 
 def test_a_file_that_is_no_recording_is_refused(project):
     for word in ("test_it.py", "test_it.py::test_one", "."):
-        done = project.run("--seismo-profile", word)
-        assert done.ret == pytest.ExitCode.USAGE_ERROR
-        done.stderr.fnmatch_lines(
-            ["*taken for the recording to write*", word, f"write: pytest {word} --seismo-profile"]
-        )
+        said = project.refused("--seismo-profile", word)
+        assert "taken for the recording to write" in said
+        assert f"\n{word}\nwrite: pytest {word} --seismo-profile\n" in said
     (project.folder / "other.seismo").write_text("mine")
-    done = project.run("--seismo-profile=other.seismo")
-    assert done.ret == pytest.ExitCode.USAGE_ERROR
-    done.stderr.fnmatch_lines(["* exists and is not a recording*"])
+    assert " exists and is not a recording" in project.refused("--seismo-profile=other.seismo")
     (project.folder / "other.seismo").unlink()
     assert project.run("--seismo-profile=other.seismo", "test_it.py").ret == 0
     assert calls_by_phase(seismo.open(project.folder / "other.seismo"), "step") == EXPECTED
 
 
 def test_a_pytest_inside_of_it_is_only_profiled_by_one(project):
-    write(
-        project.folder,
-        conftest="pytest_plugins = ['pytester']\n",
-        test_it=f"""
+    tests = f"""
 def test_inner(pytester):
     pytester.makepyfile("def test_it(): sorted([])")
     assert pytester.runpytest_inprocess("-p", "{PLUGIN}").ret == 0
@@ -244,10 +230,9 @@ def test_inner(pytester):
     done.stderr.fnmatch_lines(["*in this process already*"])
 
 def test_after(): sorted([1])
-""",
-    )
-    done = project.run("--seismo-profile")
-    assert done.ret == 0
+"""
+    project.write(conftest="pytest_plugins = ['pytester']\n", test_it=tests)
+    assert project.run("--seismo-profile").ret == 0
     names = {row.qualname for row in project.recording.functions if row.file == "<pytest>"}
     assert names == {
         f"test_it.py::test_{name}|{phase}" for name in ("inner", "after") for phase in ("setup", "call", "teardown")
@@ -255,10 +240,7 @@ def test_after(): sorted([1])
 
 
 def test_tests_that_profile_themselves(project):
-    write(
-        project.folder,
-        test_it=TESTS
-        + """
+    tests = """
 import cProfile, sys, threading
 
 def test_setprofile():
@@ -295,21 +277,17 @@ def test_seismo():
 
 def test_later():
     work(7)
-""",
-    )
-    code, said = project.run_apart("--seismo-profile")
-    assert code == 0, said
+"""
+    project.write(test_it=TESTS + tests)
+    project.run_apart("--seismo-profile")
     counted = calls_by_phase(project.recording, "step")
     assert counted.pop("test_later|call") == 7
     assert {name: count for name, count in counted.items() if name in EXPECTED} == EXPECTED
 
 
 def test_threads_of_a_test_are_recorded_and_belong_to_none(project):
-    write(
-        project.folder,
-        test_it=TESTS
-        + "import threading\ndef test_thread():\n t = threading.Thread(target=work, args=[6])\n t.start(); t.join()\n",
-    )
+    more = "import threading\ndef test_thread():\n t = threading.Thread(target=work, args=[6])\n t.start(); t.join()\n"
+    project.write(test_it=TESTS + more)
     assert project.run("--seismo-profile").ret == 0
     assert calls_by_phase(project.recording, "step") == EXPECTED
     assert sum(row.calls for row in project.recording.functions if row.qualname == "step") == sum(EXPECTED.values()) + 6
@@ -331,17 +309,15 @@ def test_fork():
 
 @pytest.mark.filterwarnings("ignore:This process")
 def test_forks(project):
-    write(project.folder, test_it=FORKING)
-    code, said = project.run_apart("--seismo-profile", "--seismo-profile-children")
-    assert code == 0, said
+    project.write(test_it=FORKING)
+    project.run_apart("--seismo-profile", "--seismo-profile-children")
     assert len(project.recording.processes) == 2
     assert sum(row.calls for row in project.recording.functions if row.qualname == "step") == 3
     assert [path.name for path in project.folder.iterdir() if "seismo" in path.name] == ["profile.seismo"]
 
 
 def test_xdist_merges_what_workers_record(project):
-    code, said = project.run_apart("-p", "xdist", "-n", "2", "--dist=each", "--seismo-profile")
-    assert code == 0, said
+    said = project.run_apart("-p", "xdist", "-n", "2", "--dist=each", "--seismo-profile")
     assert calls_by_phase(project.recording, "step") == {name: 2 * count for name, count in EXPECTED.items()}
     assert "3 tests took" in said
     assert len(project.recording.processes) == 3

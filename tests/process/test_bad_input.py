@@ -9,6 +9,7 @@ import sys
 
 import children
 import pytest
+from same import Ended
 
 WORK = "def f(n): return n\nfor i in range(1000): f(i)\n"
 
@@ -64,8 +65,8 @@ def test_the_closing_hint_can_be_pasted_into_the_shell(lab, tmp_path, name):
 
 
 def test_summary_does_not_import_the_programs_modules(lab):
-    lab.write("json.py", "raise SystemExit('imported')")
-    lab.write("statistics.py", "raise SystemExit('imported')")
+    for name in ("json.py", "statistics.py"):
+        lab.write(name, "raise SystemExit('imported')")
     lab.write("x.py", WORK)
     assert "imported" not in lab.profiled("x.py", quiet=False).err
 
@@ -106,8 +107,7 @@ def test_a_full_disk(lab):
     ended = lab.run(["-m", "seismo", "profile", "-o", "/dev/full", "x.py"])
     assert (ended.status, ended.out) == (0, "out\n")
     assert "no space left" in ended.err.lower()
-    quiet = lab.run(["-m", "seismo", "profile", "-q", "-o", "/dev/full", "x.py"])
-    assert (quiet.status, quiet.out, quiet.err) == (0, "out\n", "")
+    assert lab.run(["-m", "seismo", "profile", "-q", "-o", "/dev/full", "x.py"]) == Ended(0, "out\n", "")
 
     def limit() -> None:
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
@@ -136,14 +136,11 @@ def test_no_tool_id_is_free(lab):
     lab.write("sitecustomize.py", "import sys\nfor i in range(6): sys.monitoring.use_tool_id(i, f'tool-{i}')\n")
     lab.write("x.py", "print('ran')")
     lab.environment["PYTHONPATH"] += os.pathsep + str(lab.folder)
-    ended = lab.run(
-        [
-            "-S",
-            "-c",
-            "import sitecustomize, sys; from seismo.cli.main import main\n"  # noqa: ISC004
-            "sys.argv[1:] = ['profile', '--source', 'monitoring', 'x.py']; sys.exit(main())",
-        ]
-    )
+    command = """
+import sitecustomize, sys; from seismo.cli.main import main
+sys.argv[1:] = ['profile', '--source', 'monitoring', 'x.py']; sys.exit(main())
+"""
+    ended = lab.run(["-S", "-c", command])
     assert (ended.status, ended.out) == (2, "")
     assert "tool" in ended.err
     assert "Traceback" not in ended.err

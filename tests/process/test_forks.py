@@ -103,14 +103,8 @@ def use():
     g()
     session.__exit__(None, None, None)
     assert calls(session.recording) == {{"use": 1, "g": 1, "f": 1}}, calls(session.recording)
-def child_inside():
-    pid = os.fork()
-    if pid == 0:
-        use()
-        os._exit(0)
-    return os.waitpid(pid, 0)[1]
 with session:
-    assert child_inside() == 0
+    assert child(use) == 0
 """)
 
 

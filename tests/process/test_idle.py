@@ -55,7 +55,7 @@ def for_ever(): os.read(0, 1)
 
 @pytest.fixture
 def start(tmp_path):
-    """start(words, program) -> the child, which records into r.seismo; it and all of its own are killed at the end."""
+    """start(words, program) -> a child that records into r.seismo and has done its first part; killed at the end."""
     running = []
 
     def start(words, program):
@@ -63,6 +63,7 @@ def start(tmp_path):
         options = [*words, "-q", "-o", "r.seismo", "--flush", str(INTERVAL), "app.py"]
         child = children.popen([sys.executable, "-m", "seismo", *options], cwd=tmp_path)
         running.append(child)
+        says_done(child)
         return child
 
     yield start
@@ -107,8 +108,24 @@ def says_done(child):
 
 
 def go_on(child):
+    """Let the program do its next part, and wait until it is done."""
     child.stdin.write("x")
     child.stdin.flush()
+    says_done(child)
+
+
+def killed(child, path):
+    """Kill the program and return its recording."""
+    child.kill()
+    child.wait()
+    return read(path)
+
+
+def ended(child, path, status):
+    """Let the program run to its end and return its recording."""
+    assert child.communicate("x")[0] == ""
+    assert child.returncode == status
+    return read(path)
 
 
 def at_rest(path: Path) -> os.stat_result:
@@ -138,15 +155,12 @@ sys.exit(7)
 def test_each_burst_is_in_the_file_and_then_nothing_is_written(start, tmp_path, way):
     path = tmp_path / "r.seismo"
     child = start(WAYS[way], TWICE.format(3000, 1))
-    for bursts in ([3000], [3000, 1]):
-        says_done(child)
-        until(path, lambda recording, bursts=bursts: has(recording, *bursts))
-        quiet = at_rest(path)
-        if len(bursts) == 1:
-            go_on(child)
-    child.send_signal(signal.SIGKILL)
-    child.wait()
-    left = read(path)
+    until(path, lambda recording: has(recording, 3000))
+    at_rest(path)
+    go_on(child)
+    until(path, lambda recording: has(recording, 3000, 1))
+    quiet = at_rest(path)
+    left = killed(child, path)
     assert has(left, 3000, 1)
     assert left.problems == []
     (process,) = left.processes
@@ -187,7 +201,7 @@ threading.Event().wait()
 @pytest.mark.parametrize("threads", ["all wait", "one forks"])
 def test_threads_while_the_main_one_waits_in_c(start, tmp_path, threads, way):
     program, count = {"all wait": (THREADS, 2000), "one forks": (FORK_BESIDE, 400)}[threads]
-    says_done(start(WAYS[way], program))
+    start(WAYS[way], program)
     until(tmp_path / "r.seismo", lambda recording: leaves(recording) == count)
 
 
@@ -218,7 +232,7 @@ FAMILIES = {"forked": FORK, **{method: POOLED.format(method) for method in ("for
 @pytest.mark.parametrize("way", ways("cover", "hits", "paths"))
 @pytest.mark.parametrize("family", FAMILIES)
 def test_children_that_wait(start, tmp_path, family, way):
-    says_done(start([*WAYS[way], "--children"], FAMILIES[family]))
+    start([*WAYS[way], "--children"], FAMILIES[family])
     until(tmp_path / "r.seismo", lambda recording: leaves(recording) == 300)
     until(tmp_path / "r.seismo.parts", lambda recording: leaves(recording) == 700)
 
@@ -244,10 +258,7 @@ for_ever()
 @pytest.mark.parametrize("way", ways("cover", "hits"))
 def test_forks_while_the_file_is_written(start, tmp_path, way):
     child = start([*WAYS[way], "--flush", "0.001"], STORM)
-    says_done(child)
-    assert child.communicate("x")[0] == ""
-    assert child.returncode == 0
-    left = read(tmp_path / "r.seismo")
+    left = ended(child, tmp_path / "r.seismo", 0)
     assert (left.problems, "cut-short" in list(left.losses["kind"])) == ([], False)
 
 
@@ -268,12 +279,10 @@ for_ever()
 def test_a_write_of_many_paths_costs_what_has_changed(start, tmp_path, way):
     path = tmp_path / "r.seismo"
     child = start(WAYS[way], MANY_PATHS)
-    says_done(child)
     until(path, lambda recording: sum(row.calls for row in recording.functions if row.qualname == "f9") == 1_111)
     assert len(read(path).tree) > 10_000
     before = path.stat().st_size
     go_on(child)
-    says_done(child)
     until(path, lambda recording: leaves(recording) == 1)
     assert path.stat().st_size < before + before // 10
 
@@ -296,14 +305,11 @@ while True:
 @pytest.mark.parametrize("stopped", [False, True], ids=["killed", "stopped"])
 def test_all_that_came_before_the_stated_time_is_there(start, tmp_path, way, stopped):
     child = start(WAYS[way], COUNTING)
-    says_done(child)
     until(tmp_path / "r.seismo", lambda recording: leaves(recording) > 100)
     if stopped:
         child.send_signal(signal.SIGSTOP)
         time.sleep(3 * INTERVAL)
-    child.send_signal(signal.SIGKILL)
-    child.wait()
-    left = read(tmp_path / "r.seismo")
+    left = killed(child, tmp_path / "r.seismo")
     (process,) = left.processes
     logged = [tuple(map(int, line.split())) for line in (tmp_path / "log").read_text().splitlines()]
     assert left.problems == []
@@ -322,7 +328,6 @@ def test_a_program_whose_file_is_taken_away_ends_as_ever(start, tmp_path, way, w
     """A file that is cut is whole after the next write, except for a trace's journal."""
     path = tmp_path / "r.seismo"
     child = start(WAYS[way], TWICE.format(1000, 1000))
-    says_done(child)
     until(path, lambda recording: has(recording, 1000))
     if what in ("cut", "halved"):
         os.truncate(path, path.stat().st_size // 2 if what == "halved" else 0)
@@ -332,12 +337,9 @@ def test_a_program_whose_file_is_taken_away_ends_as_ever(start, tmp_path, way, w
         (tmp_path / "new").write_text("precious")
         (tmp_path / "new").replace(path)
     go_on(child)
-    says_done(child)
     if what in ("cut", "halved") and way != "trace":
         until(path, lambda recording: has(recording, 1000, 1000) and recording.problems == [])
-    assert child.communicate("x")[0] == ""
-    assert child.returncode == 7
-    left = read(path)
+    left = ended(child, path, 7)
     assert has(left, 1000, 1000)
     lacks = ["the journal of this trace is missing: only its counts and times are left"]
     assert left.problems == (lacks if way == "trace" and what in ("cut", "halved") else [])
@@ -347,34 +349,26 @@ def test_a_program_whose_file_is_taken_away_ends_as_ever(start, tmp_path, way, w
 def test_a_full_disk_that_has_room_again(start, tmp_path, way):
     path = tmp_path / "r.seismo"
     child = start(WAYS[way], TWICE.format(1000, 1000))
-    says_done(child)
     until(path, lambda recording: has(recording, 1000))
     _, most = resource.prlimit(child.pid, resource.RLIMIT_FSIZE)
     resource.prlimit(child.pid, resource.RLIMIT_FSIZE, (path.stat().st_size, most))
     go_on(child)
-    says_done(child)
     until(path, lambda recording: "cut off: its last writes failed" in " ".join(recording.problems))
     assert has(read(path), 1000)
     resource.prlimit(child.pid, resource.RLIMIT_FSIZE, (most, most))
     until(path, lambda recording: has(recording, 1000, 1000) and recording.problems == [])
-    assert child.communicate("x")[0] == ""
-    assert child.returncode == 7
-    left = read(path)
+    left = ended(child, path, 7)
     assert (has(left, 1000, 1000), left.problems, "cut-short" in list(left.losses["kind"])) == (True, [], False)
 
 
 def test_a_trace_that_is_cut_and_then_killed_says_so(start, tmp_path):
     path = tmp_path / "r.seismo"
     child = start(["trace"], TWICE.format(1000, 1000))
-    says_done(child)
     until(path, lambda recording: leaves(recording) == 1000)
     os.truncate(path, at_rest(path).st_size - 1)
     go_on(child)
-    says_done(child)
     time.sleep(3 * INTERVAL)
-    child.kill()
-    child.wait()
-    left = read(path)
+    left = killed(child, path)
     assert leaves(left) == 1000
     assert "cut off or damaged" in " ".join(left.problems)
 
@@ -394,6 +388,6 @@ for_ever()
 @pytest.mark.parametrize("way", ways("cover", "hits"))
 def test_a_folder_that_becomes_read_only(start, tmp_path, way):
     path = tmp_path / "r.seismo"
-    says_done(start(WAYS[way], READ_ONLY))
+    start(WAYS[way], READ_ONLY)
     until(path, lambda recording: leaves(recording) == 20_000 and recording.problems == [])
     assert sorted(os.listdir(tmp_path)) == ["app.py", path.name]

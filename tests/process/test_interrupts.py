@@ -6,6 +6,7 @@ import sys
 
 import children
 import pytest
+from same import Ended
 
 from seismo.model import read
 
@@ -95,7 +96,7 @@ def test_while_seismo_starts(lab, place):
     """The process dies of it before the program begins; it is not lost, and no frame of seismo is shown."""
     lab.write("x.py", "print('the program goes on')\n")
     ended = launched(lab, f"process {place}", "profile", "-q", "-o", "r.seismo", "x.py")
-    assert (ended.out, ended.err, ended.status) == ("", "KeyboardInterrupt\n", -signal.SIGINT)
+    assert ended == Ended(-signal.SIGINT, "", "KeyboardInterrupt\n")
 
 
 @pytest.mark.crossed
@@ -119,8 +120,7 @@ def test_while_seismo_looks_at_a_child_that_starts(lab):
     lab.write(
         "app.py",
         "import os, sys\ntry:\n    os.posix_spawn(sys.executable, [sys.executable, '-c', ''], os.environ)\n"
-        "    os.wait()\n"
-        "except KeyboardInterrupt:\n    print('HANDLED')\n",
+        "    os.wait()\nexcept KeyboardInterrupt:\n    print('HANDLED')\n",
     )
     ended = launched(lab, "process exit_and_exec _mapping", "profile", "-q", "--children", "-o", "r.seismo", "app.py")
-    assert (ended.out, ended.err, ended.status) == ("HANDLED\n", "", 0)
+    assert ended == Ended(0, "HANDLED\n", "")

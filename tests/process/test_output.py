@@ -16,6 +16,8 @@ from seismo.model import merge, read
 from seismo.process.output_file import MAGIC, Output, child_output, replace
 from seismo.process.secrets import MASK, masked
 
+RUN = [sys.executable, "-m", "seismo", "profile", "-q", "-o", "a.seismo"]
+
 
 def seismo(*words, cwd, **options):
     return children.seismo(*words, cwd=cwd, **options, status=None)
@@ -32,15 +34,7 @@ def test_for_its_owner_only(tmp_path):
 
 def test_what_looks_secret_among_the_arguments(tmp_path):
     (tmp_path / "app.py").write_text("")
-    words = [
-        "--password=hunter2",
-        "--api-key",
-        "hunter2",
-        "TOKEN=hunter2",
-        "https://me:hunter2@host/path",
-        "--out",
-        "x",
-    ]
+    words = ["--password=hunter2", "--api-key", "hunter2", "TOKEN=hunter2", "https://me:hunter2@host/x", "--out", "x"]
     assert seismo("profile", "-q", "-o", "a.seismo", "app.py", *words, cwd=tmp_path).returncode == 0
     seismo("watch", "call", "--count", "--record", "w.seismo", "app.py", *words, cwd=tmp_path)
     for name in ("a.seismo", "w.seismo"):
@@ -70,11 +64,7 @@ def test_a_header_and_an_option_without_a_value():
 
 
 def test_a_second_run_into_it_is_refused(tmp_path):
-    first = children.popen(
-        [sys.executable, "-m", "seismo", "profile", "-q", "-o", "a.seismo", "-c", "print(1, flush=True); input()"],
-        cwd=tmp_path,
-    )
-    with first:
+    with children.popen([*RUN, "-c", "print(1, flush=True); input()"], cwd=tmp_path) as first:
         first.stdout.readline()
         second = seismo("profile", "-o", "a.seismo", "-c", "pass", cwd=tmp_path)
         assert second.returncode == 2
@@ -173,10 +163,7 @@ def test_the_end_needs_nothing_that_is_out_of_reach(tmp_path, verb, how):
 def test_a_killed_program_says_so_wherever_it_is_read(tmp_path):
     (tmp_path / "app.py").write_text(f"{WORK}print(1, flush=True)\ninput()\n")
     path = tmp_path / "a.seismo"
-    child = children.popen(
-        [sys.executable, "-m", "seismo", "profile", "-q", "-o", "a.seismo", "--flush", "0.25", "app.py"], cwd=tmp_path
-    )
-    with child:
+    with children.popen([*RUN, "--flush", "0.25", "app.py"], cwd=tmp_path) as child:
         child.stdout.readline()
         child.send_signal(signal.SIGKILL)
     recording = read(path)

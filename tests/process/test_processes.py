@@ -8,6 +8,7 @@ import sys
 
 import children
 import pytest
+from same import Ended
 
 import seismo
 from seismo.process import exit_and_exec
@@ -85,21 +86,23 @@ main()
 """
 
 
+def exits(lab):
+    """Return how each process in the recording ended."""
+    return [process.exit for process in lab.open().processes]
+
+
 def test_an_exec_that_fails_changes_nothing(lab):
     lab.write("x.py", FAILS)
     for verb in ("profile", "children"):
-        ended = lab.run(["-m", "seismo", *VERBS[verb], "x.py"])
-        assert (ended.out, ended.err, ended.status) == ("", "", 0)
+        assert lab.run(["-m", "seismo", *VERBS[verb], "x.py"]) == Ended(0, "", "")
         assert lab.calls()["after"] == 1000
-        (process,) = lab.open().processes
-        assert process.exit == "0"
+        assert exits(lab) == ["0"]
         assert not lab.open().problems
-    lab.run(["-m", "seismo", "lines", "-q", "-o", "r.seismo", "x.py"])
+    lab.run(["-m", "seismo", *VERBS["lines"], "x.py"])
     assert {row.line: row.hits for row in lab.open().lines}[3] == 1000
     lab.run(["-m", "seismo", "cover", "-q", "--counts", "-o", "r.seismo", "x.py"])
     assert "100 %" in children.seismo("report", "r.seismo", cwd=lab.folder).stdout.replace("\xa0", " ")
-    (process,) = lab.open().processes
-    assert process.exit == "0"
+    assert exits(lab) == ["0"]
 
 
 LATE = """
@@ -129,8 +132,7 @@ def test_a_program_that_is_killed_after_an_exec_that_failed_late(lab, verb):
     lab.run(["-m", "seismo", verb, "-q", "--children", "-o", "r.seismo", "x.py"])
     (folder,) = [path for path in lab.folder.iterdir() if path.is_dir() and list(path.glob("*.seismo"))]
     left = seismo.open(lab.recording)
-    (process,) = left.processes
-    assert process.exit == ""
+    assert exits(lab) == [""]
     assert "cut-short" in {loss.kind for loss in left.losses}
     names = left.functions["qualname"]
     if verb == "profile":
@@ -141,15 +143,11 @@ def test_a_program_that_is_killed_after_an_exec_that_failed_late(lab, verb):
 
 
 def test_an_exec_that_succeeds_ends_the_recording(lab):
-    lab.write(
-        "x.py", "import os, sys\ndef f(): pass\nfor i in range(5): f()\nos.execv('/bin/echo', ['echo', 'next'])\n"
-    )
+    lab.write("x.py", "import os\ndef f(): pass\nfor i in range(5): f()\nos.execv('/bin/echo', ['echo', 'next'])\n")
     for verb in ("profile", "children", "cover"):
-        ended = lab.run(["-m", "seismo", *VERBS[verb], "x.py"])
-        assert (ended.out, ended.err, ended.status) == ("next\n", "", 0)
+        assert lab.run(["-m", "seismo", *VERBS[verb], "x.py"]) == Ended(0, "next\n", "")
         assert not lab.open().problems
-        (process,) = lab.open().processes
-        assert process.exit == "exec"
+        assert exits(lab) == ["exec"]
     said = lab.profiled("x.py", quiet=False)
     assert said.out == "next\n"
     assert "seismo report" in said.err
@@ -182,11 +180,10 @@ os.execve(sys.executable, [sys.executable, "x.py", "end"], {"A": "1", **sanitize
 def test_what_a_program_becomes_by_exec_is_recorded_with_its_children(lab, name):
     lab.write("x.py", BECOMES)
     ended = lab.run(["-m", "seismo", name, "-q", "--children", "-o", "r.seismo", "x.py", "first"])
-    assert (ended.out, ended.err, ended.status) == ("1 []\n", "", 3)
-    opened = lab.open()
-    assert not opened.problems
-    assert [process.exit for process in opened.processes].count("exec") == 2
-    assert len(opened.processes) == 5
+    assert ended == Ended(3, "1 []\n", "")
+    assert not lab.open().problems
+    assert exits(lab).count("exec") == 2
+    assert len(exits(lab)) == 5
     assert not (lab.folder / "r.seismo.parts").exists()
     if name != "cover":
         assert [lab.calls()[called] for called in ("before", "after", "leaf")] == [5, 5, 3]
@@ -201,11 +198,10 @@ def test_who_stays_what_it_is_after_an_exec_leaves_no_folder(lab):
         [sys.executable, "-I", "y.py"],
     ):
         lab.write("x.py", f"import os\ndef f(): pass\nf()\nos.execv({words[0]!r}, {words!r})\n")
-        ended = lab.run(["-m", "seismo", "profile", "-q", "--children", "-o", "r.seismo", "x.py"])
+        ended = lab.run(["-m", "seismo", *VERBS["children"], "x.py"])
         assert (ended.err, ended.status) == ("", 0)
         assert not lab.open().problems
-        (process,) = lab.open().processes
-        assert process.exit == "exec"
+        assert exits(lab) == ["exec"]
         assert lab.calls()["f"] == 1
         assert not (lab.folder / "r.seismo.parts").exists()
     assert lab.calls(lab.folder / "y.seismo")["other"] == 1
@@ -222,8 +218,8 @@ def test_an_exec_of_which_nobody_knows_how_it_ends(lab):
     )
     lab.same("x.py")
     assert lab.calls()["f"] >= 1
-    (process,) = lab.open().processes
-    assert process.exit != "exec"
+    (exit_,) = exits(lab)
+    assert exit_ != "exec"
 
 
 def test_a_child_of_a_family_that_execs_after_a_failed_one(lab):
@@ -302,8 +298,7 @@ def test_a_context_reaches_the_children(lab):
     context = "two\nlines ²"
     lab.write("leaf.py", "x = 1\n")
     lab.write("x.py", "import subprocess, sys\nsubprocess.run([sys.executable, 'leaf.py'], check=True)\n")
-    ended = lab.run(["-m", "seismo", "cover", "-q", "--children", "--context", context, "-o", "r.seismo", "x.py"])
-    assert (ended.out, ended.err, ended.status) == ("", "", 0)
+    assert lab.run(["-m", "seismo", *VERBS["cover"], "--context", context, "x.py"]) == Ended(0, "", "")
     recording = lab.open()
     assert len(recording.processes) == 2
     assert {row.name for row in recording.contexts} == {context}
@@ -351,9 +346,8 @@ def test_what_a_mark_says_is_in_the_recording(lab):
     assert "could not be recorded" in children.seismo("info", "r.seismo", cwd=lab.folder).stdout
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give up its rights")
 def test_a_forked_child_without_rights_leaves_a_mark(lab):
-    if os.geteuid() != 0:
-        pytest.skip("only root can give up its rights")
     for folder in (lab.folder, *lab.folder.parents[:3]):
         folder.chmod(0o755)
     lab.write(
@@ -364,9 +358,8 @@ def test_a_forked_child_without_rights_leaves_a_mark(lab):
     lab.same("x.py", take=("--children",))
     recording = lab.open()
     assert len(recording.processes) == 2
-    assert [(row.kind, row.count) for row in recording.losses if row.kind.startswith("child")] == [
-        ("child-unrecorded", 1)
-    ]
+    losses = [(row.kind, row.count) for row in recording.losses if row.kind.startswith("child")]
+    assert losses == [("child-unrecorded", 1)]
 
 
 def test_a_child_that_still_runs_is_said_in_the_recording(lab):
@@ -398,21 +391,20 @@ def test_an_exec_that_fails_after_it_looked_well_loses_no_children(lab, verb, wh
     folder = lab.folder
     lab.write("leaf.py", "def leaf(): pass\nleaf()\n")
     shutil.copy("/bin/true", folder / "tool")
-    program = (
-        "import os, subprocess, sys\n"
-        f"{FAILS_LATE[why]}"
-        "def work(): pass\n"
-        "def start(): subprocess.run([sys.executable, 'leaf.py'], check=True)\n"
-        "start(); start(); work()\n"
-        "for _ in range(2):\n"
-        "    try: os.execv('./tool', ['tool'])\n"
-        "    except OSError: work()\n"
-        "    start()\n"
-        "print('on')\n"
-    )
+    program = f"""
+import os, subprocess, sys
+{FAILS_LATE[why]}
+def work(): pass
+def start(): subprocess.run([sys.executable, 'leaf.py'], check=True)
+start(); start(); work()
+for _ in range(2):
+    try: os.execv('./tool', ['tool'])
+    except OSError: work()
+    start()
+print('on')
+"""
     lab.write("x.py", program)
-    ended = lab.run(["-m", "seismo", verb, "--children", "-q", "-o", str(lab.recording), "x.py"])
-    assert (ended.out, ended.err, ended.status) == ("on\n", "", 0)
+    assert lab.run(["-m", "seismo", verb, "--children", "-q", "-o", "r.seismo", "x.py"]) == Ended(0, "on\n", "")
     recording = lab.open()
     assert len(recording.processes) == 5
     assert set(recording.losses["kind"]) <= {"sites-off"}

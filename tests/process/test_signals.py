@@ -20,14 +20,14 @@ PLACES = {
     "sleep": "work()\nprint('READY', flush=True)\ntime.sleep(60)\nprint('ALIVE')",
     "input": "work()\nprint('READY', flush=True)\nsys.stdin.read()\nprint('ALIVE')",
     "thread": "threading.Thread(target=lambda: time.sleep(60)).start()\nwork()\nprint('READY', flush=True)",
-    "itself": "work()\nprint('READY', flush=True)\nos.kill(os.getpid(), NUMBER)\nprint('ALIVE')",
-    "raised": "work()\nprint('READY', flush=True)\nsignal.raise_signal(NUMBER)\nprint('ALIVE')",
+    "itself": "work()\nprint('READY', flush=True)\nos.kill(os.getpid(), signal.SIGTERM)\nprint('ALIVE')",
+    "raised": "work()\nprint('READY', flush=True)\nsignal.raise_signal(signal.SIGTERM)\nprint('ALIVE')",
 }
 
 
-def popen(tmp_path, program, *words, verb="profile", number=signal.SIGTERM):
-    (tmp_path / "app.py").write_text(WORK + program.replace("NUMBER", str(int(number))))
-    options = [verb, "-q", "-o", "a.seismo", "--flush", "1000", *words, "app.py"]
+def popen(tmp_path, program, verb="profile"):
+    (tmp_path / "app.py").write_text(WORK + program)
+    options = [verb, "-q", "-o", "a.seismo", "--flush", "1000", "app.py"]
     return children.popen([sys.executable, "-m", "seismo", *options], cwd=tmp_path)
 
 
@@ -40,28 +40,25 @@ def ended(recording, name="SIGTERM"):
         assert "work" in list(recording.functions["qualname"])
 
 
+def killed(tmp_path, program, by=signal.SIGTERM, verb="profile"):
+    """Return the recording of a program that dies of a signal when it is READY, and prints nothing afterwards.
+
+    The signal is sent here unless the program sends it to itself.
+    """
+    with popen(tmp_path, program, verb) as child:
+        assert child.stdout.readline() == "READY\n"
+        if program not in (PLACES["itself"], PLACES["raised"]):
+            child.send_signal(by)
+        assert child.wait(60) == -by
+        assert (child.stdout.read(), child.stderr.read()) == ("", "")
+    return read(tmp_path / "a.seismo")
+
+
 @pytest.mark.crossed
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("verb", VERBS)
 def test_wherever_it_finds_the_program(tmp_path, verb, place):
-    with popen(tmp_path, PLACES[place], verb=verb) as child:
-        assert child.stdout.readline() == "READY\n"
-        if "NUMBER" not in PLACES[place]:
-            child.send_signal(signal.SIGTERM)
-        assert child.wait(60) == -signal.SIGTERM
-        assert child.stdout.read() == ""
-        assert child.stderr.read() == ""
-    ended(read(tmp_path / "a.seismo"))
-
-
-def killed(tmp_path, program, by=signal.SIGTERM):
-    """Return the recording of a program that is sent a signal when it is READY, and dies of it without a word."""
-    with popen(tmp_path, program) as child:
-        assert child.stdout.readline() == "READY\n"
-        child.send_signal(by)
-        assert child.wait(60) == -by
-        assert (child.stdout.read(), child.stderr.read()) == ("", "")
-    return read(tmp_path / "a.seismo")
+    ended(killed(tmp_path, PLACES[place], verb=verb))
 
 
 def test_a_terminal_that_hangs_up(tmp_path):

@@ -71,9 +71,9 @@ def test_switches(lab, switches):
     lab.write("x.py", PROGRAM)
     lab.write("launcher", f"import sys\nsys.path.append({str(SOURCE)!r})\nfrom seismo.cli.main import main\nmain()\n")
     bare = lab.bare("x.py", flags=switches)
+    assert bare.status == 0
     for verb in (["trace", "-q"], ["cover", "-q"]):
-        recorded = lab.run(["launcher", *verb, "-o", "r.seismo", "x.py"], flags=switches)
-        assert (recorded.out, recorded.err, recorded.status) == (bare.out, bare.err, 0)
+        assert lab.run(["launcher", *verb, "-o", "r.seismo", "x.py"], flags=switches) == bare
         assert lab.open().problems == []
         assert verb[0] == "cover" or lab.calls()["f"] == 5
 
@@ -111,9 +111,9 @@ def test_exit_functions_that_the_program_runs_or_drops(lab, call, imported):
         f"import sys, {imported}\ndef f(): print('f')\natexit.register(f)\nf()\natexit.{call}\nf()\nsys.exit(3)\n",
     )
     bare = lab.bare("x.py")
+    assert bare.status == 3
     for verb in ("profile", "cover"):
-        recorded = lab.run(["-m", "seismo", verb, "-q", "-o", "r.seismo", "x.py"])
-        assert (recorded.out, recorded.err, recorded.status) == (bare.out, bare.err, 3)
+        assert lab.run(["-m", "seismo", verb, "-q", "-o", "r.seismo", "x.py"]) == bare
         assert [row.exit for row in lab.open().processes] == ["3"]
         assert "cut-short" not in list(lab.open().losses["kind"])
         assert verb == "cover" or lab.calls()["f"] == bare.out.count("f")

@@ -4,6 +4,7 @@ import os
 import signal
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import children
@@ -98,8 +99,7 @@ work()
     children.seismo("trace", "-q", "-o", path, "-c", program)
     verified(path)
     assert len(calls_of(path, "leaf")) == {"closed": 2000, "full for a while": 3000}[what]
-    lost = {row.kind for row in read(path).losses}
-    assert lost <= {"sites-off"}  # what could not be written was written later
+    assert {row.kind for row in read(path).losses} <= {"sites-off"}  # what could not be written was written later
 
 
 WORK = "def leaf(): pass\nfor _ in range(1000): leaf()\n"
@@ -121,14 +121,12 @@ def test_the_timeline_is_kept_where_the_program_removed_or_moved_the_file(tmp_pa
 def test_a_trace_without_its_journal_is_not_taken_for_a_profile(tmp_path):
     path = tmp_path / "x.seismo"
     children.seismo("trace", "-q", "-o", path, "-c", f"{WORK}import os; os.truncate({str(path)!r}, 0)")
-    done = children.seismo("info", "--verify", path, status=2)
-    assert "the journal of this trace is missing" in done.stderr
+    verify = partial(children.seismo, "info", "--verify", path, status=2)
+    assert "the journal of this trace is missing" in verify().stderr
     for verb in ("report", "info"):
-        done = children.seismo(verb, path)
-        assert "lost      the journal of this trace is missing" in done.stdout
+        assert "lost      the journal of this trace is missing" in children.seismo(verb, path).stdout
     children.seismo("profile", "-q", "-o", path, "-c", "pass")
-    done = children.seismo("info", "--verify", path, status=2)
-    assert "seismo trace makes a recording that has one" in done.stderr
+    assert "seismo trace makes a recording that has one" in verify().stderr
 
 
 # Answers clock_gettime in the system's place, for who is started with it: jump() sets clocks by so many ns.

@@ -9,6 +9,7 @@ from pathlib import Path
 import children
 import extensions
 import pytest
+from same import Ended
 
 import seismo
 from seismo.process.objects.recorder import why_not
@@ -240,7 +241,7 @@ def test_the_launcher_is_in_no_recording(lab, name, way):
     lab.write("work/a.py", "import sys\nprint(1)\nif len(sys.argv) > 1: sys.exit(0)\n")
     for args in ([], ["exit"]) if name == "profile all" else ([],):
         ended = lab.run([*LAUNCHERS[way], *VERBS[name], "a.py", *args], cwd=lab.folder / "work")
-        assert (ended.out, ended.err, ended.status) == ("1\n", "", 0)
+        assert ended == Ended(0, "1\n", "")
         opened = lab.open(lab.folder / "work/r.seismo")
         files = {Path(row.file).name for row in opened.functions if row.file and not row.file.startswith("<")}
         assert files <= {"a.py"} or name == "objects"

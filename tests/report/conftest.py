@@ -18,8 +18,12 @@ GOLDEN = Path(__file__).parent / "golden"
 LIBRARY = "/usr/lib/python3.12"
 
 
-def _json_tool():
-    """A program as they are: a few long paths, a generator that calls itself, C functions, two threads, losses."""
+@pytest.fixture(scope="session")
+def json_tool():
+    """The recording of a run of json.tool, always the same: a program as they are.
+
+    It has a few long paths, a generator that calls itself, C functions, two threads, losses.
+    """
     b = Builder()
     second = 10**9
     start = 1_790_000_000 * second
@@ -89,12 +93,6 @@ def _json_tool():
 @pytest.fixture(autouse=True)
 def _no_columns(monkeypatch):
     monkeypatch.delenv("COLUMNS", raising=False)  # those of who runs the tests
-
-
-@pytest.fixture(scope="session")
-def json_tool():
-    """The recording of a run of json.tool, always the same."""
-    return _json_tool()
 
 
 @pytest.fixture(scope="session")

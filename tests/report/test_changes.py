@@ -56,9 +56,8 @@ def test_nothing_changed(pair):
 
 
 def test_a_change_within_its_error_is_no_finding(pair):
-    key = FunctionKey(0, "app", "noisy", "app.py")
-    rows = [DiffRow(key, 5, 5, 1e6, 1.2e6, 5e5, 1e6, 1.2e6, False)]
-    lines = changes(*pair, rows=rows)
+    row = DiffRow(FunctionKey(0, "app", "noisy", "app.py"), 5, 5, 1e6, 1.2e6, 5e5, 1e6, 1.2e6, False)
+    lines = changes(*pair, rows=[row])
     assert "Changed in own time: none" in lines
     assert any(line.startswith("  1 other function changed within the error: no finding; ± is of") for line in lines)
     assert not any("noisy" in line for line in lines)
@@ -254,8 +253,7 @@ def test_a_damaged_side_is_said(pair, tmp_path):
     """What was cut off looks like functions that are gone, or new."""
     old, new = pair
     new.save(tmp_path / "new.seismo")
-    data = (tmp_path / "new.seismo").read_bytes()
-    damaged = read(data[:-40])
+    damaged = read((tmp_path / "new.seismo").read_bytes()[:-40])
     shown = "\n".join(changes(old, damaged, width=200))
     assert re.search(r"^lost +new: byte \d+: cut off or damaged here", shown, re.MULTILINE)
     assert "lost" not in "\n".join(changes(old, new))

@@ -63,14 +63,11 @@ def test_the_import_system_is_one_row():
     node, thread = -1, b.thread(b.process(pid=1), name="MainThread")
     for module, name in [("__main__", "<module>"), ("runpy", "_load"), ("runpy", "_find")]:
         node = b.node(node, thread, b.function(module, name, "m.py", 1), calls=1, own_ns=1_000_000)
-    rows = summed_up(b.build({}))[2:]
-    assert [row.split()[-1] for row in rows] == ["system>", "__main__:<module>"]
+    assert [row.split()[-1] for row in summed_up(b.build({}))[2:]] == ["system>", "__main__:<module>"]
 
 
 def test_it_imports_little():
     code = "import sys, seismo.report.calls.summary; print(*(name for name in sys.modules if name in sys.argv))"
     heavy = ["rich", "argparse", "typing", "dataclasses", "inspect", "re", "datetime"]
-    # Without site-packages, whose own start-up may import anything; so the package's folder has to be named.
-    home = children.environment()
-    done = children.python("-S", "-c", code, *heavy, env=home)
-    assert done.stdout.split() == []
+    # Without site-packages, whose own start-up may import anything.
+    assert children.python("-S", "-c", code, *heavy).stdout.split() == []

@@ -4,15 +4,15 @@ import gzip
 import io
 import json
 import re
-from pathlib import Path
 
 import pytest
+from children import seismo
 from on_paper import summed_up, written
 from page_data import data_of
 
 from seismo import formats
-from seismo.cli.main import main
 from seismo.model import Builder, read
+from seismo.report.calls.imports import NAME, with_imports_as_one
 from seismo.report.facts import header
 from seismo.report.lines import text as lines_report
 from seismo.report.lines.page import page as lines_page
@@ -118,13 +118,11 @@ def test_the_wall_or_waiting_can_be_ranked(report, times, title, first):
 def test_no_row_without_waiting_is_among_those_by_waiting(report):
     """Of a program's functions, most never wait: rows of zeros would be most of what --all shows."""
     for order in ("own", "total", "calls"):
-        lines = report(server(), 120, time="wait", limit=99, sort=order)
-        names = [row[-2] for row in table(lines)[1:]]
+        names = [row[-2] for row in table(report(server(), 120, time="wait", limit=99, sort=order))[1:]]
         assert ("app:main" in names) == (order == "total"), "only what it called waited"
         assert "select:poll" in names
     assert "app:main" in [row[-2] for row in table(report(server(), 120, limit=None))[1:]]
-    rest = " ".join(report(server(), 120, time="wait", limit=1))
-    assert "% of the waiting (" in rest
+    assert "% of the waiting (" in " ".join(report(server(), 120, time="wait", limit=1))
 
 
 def test_callers_and_callees_have_waiting(report):
@@ -161,8 +159,7 @@ def test_what_was_not_told_apart_is_said(report, waits, words):
 
 
 def test_nothing_waited_nothing_said(chain, report):
-    lines = report(chain(["f"]))
-    assert "wait" not in "\n".join(lines)
+    assert "wait" not in "\n".join(report(chain(["f"])))
 
 
 def test_where_there_are_no_times_nothing_is_said_of_them():
@@ -213,65 +210,57 @@ def test_lines():
 @pytest.fixture
 def file(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "120")
     server().save("serve.seismo")
     return "serve.seismo"
 
 
-@pytest.mark.parametrize(("time", "weight"), [("cpu", 100 * MS), ("wall", 970 * MS), ("wait", 870 * MS)])
-def test_formats_with_one_time_have_the_one_that_is_asked_for(file, time, weight):
-    recording = read(file)
+def exported(name, time=None):
+    """The server's recording in another format."""
     out = io.BytesIO()
-    formats.write(recording, out, "collapsed", time=time)
-    stacks = dict(line.rsplit(" ", 1) for line in out.getvalue().decode().splitlines())
+    formats.write(server(), out, name, time=time)
+    return out.getvalue()
+
+
+@pytest.mark.parametrize(("time", "weight"), [("cpu", 100 * MS), ("wall", 970 * MS), ("wait", 870 * MS)])
+def test_formats_with_one_time_have_the_one_that_is_asked_for(time, weight):
+    stacks = dict(line.rsplit(" ", 1) for line in exported("collapsed", time).decode().splitlines())
     assert int(next(stacks[key] for key in stacks if key.endswith("page"))) == weight
     for name in ("speedscope", "pstats", "callgrind", "pprof"):
-        whole = io.BytesIO()
-        formats.write(recording, whole, name, time=time)
-        back = formats.by_name(name).reader(whole.getvalue())
+        back = formats.by_name(name).reader(exported(name, time))
         own = {row.qualname: row.own_ns for row in back.functions}
         assert own["page"] == pytest.approx(weight, rel=1e-3), name
 
 
-def test_callgrind_and_pprof_have_waiting_beside_it(file, tmp_path):
-    out = io.BytesIO()
-    formats.write(read(file), out, "callgrind")
-    text = out.getvalue().decode()
+def test_callgrind_and_pprof_have_waiting_beside_it():
+    text = exported("callgrind").decode()
     assert "events: ns_time calls ns_waiting" in text
     assert f"\n9 {970 * MS} 50 {870 * MS}\n" in text
     assert f"totals: {4_000 * MS} 82 {3_870 * MS}\n" in text
-    out = io.BytesIO()
-    formats.write(read(file), out, "pprof")
-    assert b"waiting" in gzip.decompress(out.getvalue())
+    assert b"waiting" in gzip.decompress(exported("pprof"))
 
 
-def test_json_has_the_wall_and_what_of_it_was_waiting(file, capsys):
-    assert main(["export", file, "-f", "json", "-o", "x.json"]) == 0
-    document = json.loads(Path("x.json").read_text(encoding="utf-8"))
+def test_json_has_the_wall_and_what_of_it_was_waiting(file):
+    document = json.loads(seismo("export", file, "-f", "json").stdout)
     row = next(row for row in document["functions"] if row["qualname"] == "page")
     assert (row["own_ns"], row["wait_ns"], row["lock_ns"]) == (970 * MS, 870 * MS, 600 * MS)
-    assert main(["export", file, "-f", "json", "--time", "cpu"]) == 2
-    assert "json files always have elapsed times" in capsys.readouterr().err
+    refused = seismo("export", file, "-f", "json", "--time", "cpu", status=2)
+    assert "json files always have elapsed times" in refused.stderr
 
 
-def test_the_commands_take_time(file, capsys, tmp_path):
-    assert main(["report", file, "--time", "wait", "--limit", "1"]) == 0
-    assert "Functions by time waiting" in capsys.readouterr().out
-    assert main(["report", file, "--time", "idle"]) == 2
-    assert "--time cannot be 'idle'" in capsys.readouterr().err
+def test_the_commands_take_time(file):
+    assert "Functions by time waiting" in seismo("report", file, "--time", "wait", "--limit", 1).stdout
+    assert "--time cannot be 'idle'" in seismo("report", file, "--time", "idle", status=2).stderr
     server().save("other.seismo")
-    assert main(["diff", "--time", "wall", file, "other.seismo"]) == 0
-    assert "old       4.00 s in 82 calls" in capsys.readouterr().out
-    assert main(["diff", file, "other.seismo"]) == 0
-    assert "old       130 ms in 82 calls" in capsys.readouterr().out
+    assert "old       4.00 s in 82 calls" in seismo("diff", "--time", "wall", file, "other.seismo").stdout
+    assert "old       130 ms in 82 calls" in seismo("diff", file, "other.seismo").stdout
     server(waits="").save("untold.seismo")
     for words in (
         ["report", "untold.seismo"],
         ["export", "untold.seismo", "-f", "collapsed"],
         ["diff", file, "untold.seismo"],
     ):
-        assert main([*words, "--time", "wait"]) == 2
-        assert "the recording does not separate waiting from running" in capsys.readouterr().err
+        refused = seismo(*words, "--time", "wait", status=2)
+        assert "the recording does not separate waiting from running" in refused.stderr
 
 
 @pytest.mark.parametrize("times", ["cpu", "wall", "wait"])
@@ -304,8 +293,6 @@ def test_running_and_waiting_have_columns_of_their_own_whichever_times_rank(time
 
 
 def test_the_import_systems_running_and_waiting_are_moved_with_its_time():
-    from seismo.report.calls.imports import NAME, with_imports_as_one
-
     b = Builder()
     thread = b.thread(b.process(waits=TOLD), wall_ns=100 * MS)
     top = b.node(-1, thread, b.function("app", "main", "/x/app.py", 1), calls=1, own_ns=10 * MS)

@@ -2,7 +2,6 @@
 
 import io
 import sys
-import textwrap
 
 import children
 import pytest
@@ -149,19 +148,15 @@ def test_settings_of_the_project(app, tmp_path):
 
 def test_a_forked_child_has_its_own(tmp_path):
     (tmp_path / "covered_app.py").write_text(APP)
-    (tmp_path / "main.py").write_text(
-        textwrap.dedent("""
-        import os, seismo, covered_app
-        with seismo.cover(include="covered_app.py") as session:
-            covered_app.work(1)
-            pid = os.fork()
-            if not pid:
-                covered_app.work(5)
-        if pid:
-            os.waitpid(pid, 0)  # one after the other, or their lines may mix
-        print(sorted(row.line for row in session.recording.lines), flush=True)
-        """)
-    )
-    done = children.python("main.py", cwd=tmp_path, status=None)
-    assert done.stderr == ""
-    assert done.stdout.splitlines() == ["[2, 3]", "[2, 4]"]
+    program = """
+import os, seismo, covered_app
+with seismo.cover(include="covered_app.py") as session:
+    covered_app.work(1)
+    pid = os.fork()
+    if not pid:
+        covered_app.work(5)
+if pid:
+    os.waitpid(pid, 0)  # one after the other, or their lines may mix
+print(sorted(row.line for row in session.recording.lines), flush=True)
+"""
+    assert children.printed(program, cwd=tmp_path).splitlines() == ["[2, 3]", "[2, 4]"]

@@ -8,10 +8,12 @@ from pathlib import Path
 import pytest
 
 import seismo
-from seismo.errors import RecordingError, UsageError
+from seismo.errors import UsageError
 from seismo.process.objects.holder_search import Search
 from seismo.process.objects.recorder import why_not
 
+# Tests that also apply to interpreters which cannot record objects are in test_session_results.py.
+pytestmark = pytest.mark.skipif(bool(why_not()), reason=why_not() or "never")
 HERE = __name__
 
 
@@ -43,16 +45,6 @@ def _empty():
     KEPT.clear()
 
 
-@pytest.mark.skipif(not why_not(), reason="births and deaths are recorded here")
-def test_refusal():
-    with pytest.raises(RecordingError, match=r"3\.13\.3"), seismo.objects():
-        pass
-
-
-possible = pytest.mark.skipif(bool(why_not()), reason=why_not() or "never")
-
-
-@possible
 def test_nothing():
     with seismo.objects() as r:
         pass
@@ -62,7 +54,6 @@ def test_nothing():
     assert str(r.since()) == "nothing survives\n"
 
 
-@possible
 def test_known_content():
     with seismo.objects() as r:
         a, b = Thing(), Thing()
@@ -71,7 +62,6 @@ def test_known_content():
     del a, b
 
 
-@possible
 def test_while_it_runs():
     with seismo.objects() as r:
         a = Thing()
@@ -83,7 +73,6 @@ def test_while_it_runs():
     assert r.alive <= 2  # the tuples that are looked at
 
 
-@possible
 def test_survivors():
     with seismo.objects() as r:
         keep(3)
@@ -106,7 +95,6 @@ def test_survivors():
         r.since("x")
 
 
-@possible
 def test_holders(thawed, monkeypatch):
     monkeypatch.setattr(Search.__init__, "__defaults__", (60,))  # seconds; all of pytest is searched
     with seismo.objects() as r:
@@ -122,7 +110,6 @@ def test_holders(thawed, monkeypatch):
         r.since().holders()
 
 
-@possible
 def test_budgets():
     with seismo.objects() as r:
         make(10)
@@ -145,7 +132,6 @@ def test_budgets():
         r.assert_objects(max_born=0, of=[3])
 
 
-@possible
 def test_garbage_in_cycles():
     def cycle():
         one, two = Thing(), Thing()
@@ -164,7 +150,6 @@ def test_garbage_in_cycles():
     gc.collect()
 
 
-@possible
 def test_what_lived_at_a_sessions_end_is_told_after_other_sessions():
     with seismo.objects() as first:
         keep(3)
@@ -178,7 +163,6 @@ def test_what_lived_at_a_sessions_end_is_told_after_other_sessions():
         first.assert_objects(max_alive=0, of="Thing")
 
 
-@possible
 def test_decorated_functions():
     @seismo.objects
     def one(count):
@@ -218,7 +202,6 @@ def test_decorated_functions():
     assert three.objects.alive >= 5
 
 
-@possible
 def test_sessions_nest_and_add_up():
     outer = seismo.objects()
     with outer:
@@ -235,7 +218,6 @@ def test_sessions_nest_and_add_up():
     del a
 
 
-@possible
 def test_types_only():
     with seismo.objects(objects="types") as r:
         make(5)
@@ -248,7 +230,6 @@ def test_types_only():
         r.since()
 
 
-@possible
 def test_call_paths():
     def outer():
         keep(2)
@@ -259,7 +240,6 @@ def test_call_paths():
     assert row.path[-2:] == (f"{HERE}:{outer.__qualname__}", f"{HERE}:keep")
 
 
-@possible
 def test_a_file(tmp_path):
     path = tmp_path / "block.seismo"
     with seismo.objects(output=path, span="make") as r:
@@ -272,7 +252,6 @@ def test_a_file(tmp_path):
     assert r.born >= 6
 
 
-@possible
 def test_beside_others():
     with seismo.profile(), pytest.raises(UsageError, match="not at the same time"), seismo.objects():
         pass
@@ -282,15 +261,6 @@ def test_beside_others():
         pass
 
 
-@pytest.mark.parametrize(
-    "wrong", [{"objects": "some"}, {"max_live": 0}, {"span": "duration > 1ms"}, {"span": "c_call"}, {"span": 3}]
-)
-def test_bad_settings(wrong):
-    with pytest.raises(UsageError):
-        seismo.objects(**wrong)
-
-
-@possible
 def test_questions_at_the_wrong_time():
     session = seismo.objects()
     with pytest.raises(UsageError, match="does not run"):
@@ -298,7 +268,3 @@ def test_questions_at_the_wrong_time():
     with pytest.raises(UsageError, match="nothing is recorded"):
         session.since()
     assert (session.born, session.alive) == (0, 0)
-
-
-def test_its_name():
-    assert repr(seismo.objects()) == "<seismo.objects: not begun>"

@@ -5,17 +5,14 @@ import json
 import os
 import pstats
 import re
-import sys
 
 import pytest
 
 import seismo
-from seismo.errors import UsageError
+from seismo.errors import RecordingError, UsageError
+from seismo.process.objects.recorder import why_not
 
-births = pytest.mark.skipif(
-    sys.version_info < (3, 13, 3) or not getattr(sys, "_is_gil_enabled", bool)(),
-    reason="births and deaths of objects are reported since CPython 3.13.3",
-)
+births = pytest.mark.skipif(bool(why_not()), reason=why_not() or "never")
 KINDS = ["profile", "lines", "cover", pytest.param("objects", marks=births)]
 # What each shows of fib: its function, its line, its file, what it makes.
 SHOWN = {"profile": r"fib", "lines": r"fib", "cover": r"session_results\.py", "objects": r"object"}
@@ -132,9 +129,10 @@ def test_save_with_a_suffix_that_does_not_fit(tmp_path, name, said):
     assert os.listdir(tmp_path) == []
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", MAKE)
 def test_nothing_is_recorded_yet(kind):
     one = MAKE[kind]()
+    assert repr(one) == f"<seismo.{kind}: not begun>"
     for show in (one.print, one.report, one._repr_html_):
         with pytest.raises(seismo.SeismoError, match="nothing is recorded yet"):
             show()
@@ -197,6 +195,20 @@ def test_coverage_is_shown_by_the_session_s_own_settings(tmp_path, monkeypatch):
         one.report(out, sort="hits")
     with pytest.raises(UsageError, match="limit cannot be 0"):
         one.report(out, limit=0)
+
+
+@pytest.mark.skipif(not why_not(), reason="births and deaths are recorded here")
+def test_objects_that_cannot_be_recorded_are_refused():
+    with pytest.raises(RecordingError, match=r"3\.13\.3"), seismo.objects():
+        pass
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"objects": "some"}, {"max_live": 0}, {"span": "duration > 1ms"}, {"span": "c_call"}, {"span": 3}]
+)
+def test_bad_settings_of_objects(wrong):
+    with pytest.raises(UsageError):
+        seismo.objects(**wrong)
 
 
 @births

@@ -8,13 +8,13 @@ import seismo
 from seismo.errors import UsageError
 
 
-def instants(trace):
+def instants(calls):
     """Those of the program: the collector may have paused at any time."""
-    return [row for row in trace.recording.calls.instants if not row.kind.startswith("collect")]
+    return [row for row in calls.instants if not row.kind.startswith("collect")]
 
 
 def said(trace):
-    return [(row.kind, row.name, row.data) for row in instants(trace)]
+    return [(row.kind, row.name, row.data) for row in instants(trace.recording.calls)]
 
 
 def test_marks_and_counts_are_where_they_were_said():
@@ -25,7 +25,7 @@ def test_marks_and_counts_are_where_they_were_said():
         work()
         seismo.count("queue", 4)
     window = t.recording.calls.window()
-    mark, count = [row for row in window.instants if not row.kind.startswith("collect")]
+    mark, count = instants(window)
     data = {"n": 3, "what": "x", "yes": True, "none": None, "ratio": 1.5, "endless": "inf", "other": "<object>"}
     assert (mark.kind, mark.name, mark.data) == ("mark", "here", data)
     assert (count.kind, count.name, count.data) == ("counter", "queue", {"value": 4})
@@ -37,7 +37,7 @@ def test_marks_and_counts_are_where_they_were_said():
 def test_spans_know_what_they_are_in_and_how_they_end():
     with seismo.trace() as t, seismo.span("outer", rows=2), pytest.raises(ZeroDivisionError), seismo.span("inner"):
         1 / 0  # noqa: B018
-    outer, inner, failed, ended = instants(t)
+    outer, inner, failed, ended = instants(t.recording.calls)
     assert [row.kind for row in (outer, inner, failed, ended)] == ["begin", "begin", "end", "end"]
     assert (outer.data, inner.data) == ({"rows": 2}, {"in": outer.span})
     assert (failed.span, failed.data) == (inner.span, {"error": "ZeroDivisionError"})
@@ -65,9 +65,9 @@ def test_one_span_object_entered_again_ends_as_often_as_it_began():
     again = seismo.span("again")
     with seismo.trace() as t, again, again:
         seismo.mark("inside")
-    said = [(row.kind, row.span) for row in t.recording.calls.instants if row.name == "again"]
-    first, second = said[0][1], said[1][1]
-    assert said == [("begin", first), ("begin", second), ("end", second), ("end", first)]
+    rows = [(row.kind, row.span) for row in t.recording.calls.instants if row.name == "again"]
+    first, second = rows[0][1], rows[1][1]
+    assert rows == [("begin", first), ("begin", second), ("end", second), ("end", first)]
     assert first != second
 
 

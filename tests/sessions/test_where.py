@@ -79,10 +79,8 @@ def test_what_is_left_out_is_left_out_of_the_paths(program, source):
 
 @pytest.mark.parametrize("source", sources("all", journal=True))
 def test_c_functions_of_functions_that_are_left_out(program, source):
-    found = recorded(
-        program, 'c_call("builtins.abs", "sum", "sorted") or call("Order.save")', source=source, c_functions="all"
-    )
-    assert found == {
+    where = 'c_call("builtins.abs", "sum", "sorted") or call("Order.save")'
+    assert recorded(program, where, source=source, c_functions="all") == {
         ("Order.save",): 10,
         ("Order.save", "sum"): 10,
         ("Order.save", "sum", "abs"): 50,
@@ -176,10 +174,8 @@ def seismo_command(*words, folder, status=0):
 
 
 def test_the_commands(tmp_path):
-    text = (
-        PROGRAM + "main()\nimport subprocess\nif len(sys.argv) == 1: subprocess.run([sys.executable, __file__, 'x'])\n"
-    )
-    (tmp_path / "shop.py").write_text(text)
+    again = "import subprocess\nif len(sys.argv) == 1: subprocess.run([sys.executable, __file__, 'x'])\n"
+    (tmp_path / "shop.py").write_text(f"{PROGRAM}main()\n{again}")
     where = 'function("save", "leaf")'
     words = ["profile", "--children", "-o", "r.seismo", "--where", where, "shop.py"]
     assert f"filter: only functions where {where}" in seismo_command(*words, folder=tmp_path)

@@ -59,9 +59,8 @@ del modules["_datetime"]
 
 def run(tmp_path, *words, before="", after=""):
     (tmp_path / "main.py").write_text(PROGRAM % (before, after))
-    done = children.seismo(
-        "watch", *words, "main.py", cwd=tmp_path, env=children.environment(PYTHONIOENCODING="utf-8"), encoding="utf-8"
-    )
+    how = {"encoding": "utf-8", "PYTHONIOENCODING": "utf-8"}
+    done = children.seismo("watch", *words, "main.py", cwd=tmp_path, **how)
     assert done.stdout == "fine\n"
     assert "Traceback" not in done.stderr
     assert "taken out" not in done.stderr
@@ -85,8 +84,7 @@ def said(text):
 )
 def test_a_program_that_replaces_all_that_is_built_in(tmp_path, words):
     bare = run(tmp_path, *words)
-    broken = run(tmp_path, *words, before=BREAK % ((),), after=MEND)
-    assert said(broken) == said(bare)
+    assert said(run(tmp_path, *words, before=BREAK % ((),), after=MEND)) == said(bare)
     assert any("match" in line for line in said(bare)[0])
 
 
@@ -95,8 +93,7 @@ def test_what_is_shown_at_the_end_is_shown_if_they_stay_replaced(tmp_path):
     stays = BREAK % (("__import__", "BaseException", "Exception", "SystemExit"),)
     done = run(tmp_path, 'call("f")', "--args", before=stays)
     assert done.splitlines()[-1] == 'seismo: 2 matches: call("f")'
-    done = run(tmp_path, 'call("nosuch")', before=stays)
-    assert "no function that ran matches call('nosuch')" in done
+    assert "no function that ran matches call('nosuch')" in run(tmp_path, 'call("nosuch")', before=stays)
 
 
 def test_a_program_without_its_modules_and_streams(tmp_path):
@@ -145,5 +142,4 @@ assert w.count == 1
 
 def test_from_inside(tmp_path):
     (tmp_path / "main.py").write_text(API)
-    done = children.python("main.py", cwd=tmp_path)
-    assert done.stdout == ""
+    assert children.python("main.py", cwd=tmp_path).stdout == ""

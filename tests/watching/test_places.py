@@ -33,10 +33,7 @@ def folder(tmp_path):
 
 
 def watch(folder, *words):
-    done = children.seismo(
-        "watch", *words, cwd=folder, env=children.environment(PYTHONIOENCODING="utf-8"), encoding="utf-8"
-    )
-    return done.stderr
+    return children.seismo("watch", *words, cwd=folder, encoding="utf-8", PYTHONIOENCODING="utf-8").stderr
 
 
 @pytest.mark.parametrize(

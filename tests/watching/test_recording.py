@@ -4,6 +4,7 @@ import io
 import json
 import os
 import pstats
+from functools import partial
 
 import children
 import pytest
@@ -190,15 +191,10 @@ print(sorted({"json", "re", "typing", "seismo.model"} & set(sys.modules)))
 """
 
 
-def seismo_command(folder, *words):
-    return children.seismo(
-        *words, cwd=folder, env=children.environment(PYTHONIOENCODING="utf-8"), encoding="utf-8", status=None
-    )
-
-
 def test_the_command(tmp_path):
     (tmp_path / "main.py").write_text(PROGRAM)
-    done = seismo_command(tmp_path, "watch", 'raise and exception("ValueError")', "--record", "w.seismo", "main.py")
+    run = partial(children.seismo, cwd=tmp_path, encoding="utf-8", PYTHONIOENCODING="utf-8")
+    done = run("watch", 'raise and exception("ValueError")', "--record", "w.seismo", "main.py")
     bare = children.python("main.py", cwd=tmp_path, encoding="utf-8")
     assert done.stdout == bare.stdout  # nothing is loaded into the program that it would not load itself
     first, where, last = done.stderr.splitlines()
@@ -206,12 +202,12 @@ def test_the_command(tmp_path):
     assert where.startswith("seismo: 3 of 4 in the standard library (ast); to leave it out: and not file(")
     assert last == "seismo report w.seismo   shows the recording"
     again = f'raise and exception("ValueError") {where.partition(": and ")[0] and where[where.index("and not") :]}'
-    done = seismo_command(tmp_path, "watch", again, "--record=w.seismo", "--json", "-", "-q", "main.py")
+    done = run("watch", again, "--record=w.seismo", "--json", "-", "-q", "main.py")
     assert done.stderr == ""
     assert [json.loads(line)["file"] for line in done.stdout.splitlines() if line.startswith("{")] == [
         str(tmp_path / "main.py")
     ]
-    shown = seismo_command(tmp_path, "report", "w.seismo")
+    shown = run("report", "w.seismo")
     assert "__main__:<module>" in shown.stdout
     assert "Call tree" not in shown.stdout
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from seismo.errors import RecordingError, UsageError
@@ -93,6 +94,8 @@ def open_recording(
 
     if path == "-":
         return model.read(sys.stdin.buffer.read())
+    if Path(path).is_fifo():  # such as <(command) of a shell, which can be read only once
+        return model.read(Path(path).read_bytes())
     if os.path.isdir(path) or "://" in path:
         from seismo.dataset import Dataset, is_dataset, is_url
 

@@ -4,7 +4,7 @@ import platform
 import time
 
 import pytest
-from lab import FIRST_SOURCE, run, start
+from lab import FIRST_SOURCE, recorded, run, start
 from recorded import image
 from threads import in_threads
 
@@ -13,7 +13,7 @@ from seismo import _core
 pytestmark = pytest.mark.parametrize("source", FIRST_SOURCE)
 
 SWITCHES = """
-import os, time
+import time
 def switches():
     "How often each thread but this one went to sleep."
     found = {}
@@ -51,7 +51,6 @@ assert woken <= 20, woken
 def test_a_program_that_goes_on_is_looked_at_again(source):
     run("""
 import time
-from recorded import image
 def idle():
     time.sleep(0.3)
 def busy(seconds):
@@ -64,14 +63,12 @@ for _ in range(2):
     idle()
     busy(0.1)
 _core.stop()
-recorded = image()
-names = {row["id"]: row["qualname"] for row in recorded.functions()}
 times = {"idle": [0, 0], "busy": [0, 0]}
-for row in recorded.tables["nodes"]:
-    for name in times:
-        if names[row["function"]] == name or (name == "busy" and names[row["function"]] == "leaf"):
-            times[name][0] += row["timed_ns"] + row["sampled_ns"]
-            times[name][1] += row["wait_ns"]
+for row in image().named("nodes"):
+    name = "busy" if row["function"] == "leaf" else row["function"]
+    if name in times:
+        times[name][0] += row["timed_ns"] + row["sampled_ns"]
+        times[name][1] += row["wait_ns"]
 assert times["idle"][1] > 0.55e9, times
 assert 0.08e9 < times["busy"][0] < 0.3e9, times
 assert times["idle"][0] < 0.05e9, times
@@ -115,12 +112,8 @@ def test_a_long_function_is_not_sampled_while_it_begins(source):
             if i % 4 == 0:
                 x = long(x)
 
-    start(source)
-    main()
-    _core.stop()
-    recorded = image()
-    names = {row["id"]: row["qualname"] for row in recorded.functions()}
-    (node,) = (row for row in recorded.tables["nodes"] if names[row["function"]].endswith("<locals>.long"))
+    found = recorded(source, main)
+    (node,) = (row for row in found.named("nodes") if row["function"].endswith("<locals>.long"))
     assert node["timed"] == node["calls"] == 500
     assert node["sampled_ns"] < 0.2 * node["timed_ns"]
 
@@ -164,8 +157,7 @@ def test_deep_stacks_that_come_and_go_while_they_are_looked_at(source):
 
 def test_a_storm_of_forks(source):
     run("""
-import os
-from recorded import image
+from recorded import image  # once, and not in each child
 start(source=sys.argv[1], rate=20_000)
 for i in range(30):
     work(50)
@@ -185,8 +177,7 @@ assert image().calls()["leaf"] == 30 * 50
 def test_a_program_on_one_processor_and_one_that_blocks_signals_and_is_in_no_hurry(source):
     """On one processor the sampler takes the thread's at each look: that is no waiting of the program's."""
     run("""
-import ctypes, os, signal, time
-from recorded import image
+import ctypes, signal, time
 def spin():
     until = time.thread_time() + 0.3
     while time.thread_time() < until:
@@ -216,7 +207,6 @@ def test_a_program_that_may_make_no_threads(source):
     """seccomp refuses clone: counts are exact, and times are those of the first calls and of the clock."""
     run("""
 import ctypes, struct
-from recorded import image
 load, equal, give, refuse = 0x20, 0x15, 0x06, 0x00050001
 code = [(load, 0, 0, 0), (equal, 1, 0, 56), (equal, 0, 1, 435), (give, 0, 0, refuse), (give, 0, 0, 0x7FFF0000)]
 filters = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *one) for one in code))

@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
-from lab import FIRST_SOURCE, WITH_C, popen, run, start
+from lab import FIRST_SOURCE, WITH_C, popen, recorded, run, start
 from threads import beside, in_threads
 
 import seismo.model
@@ -26,6 +26,18 @@ def nodes():
     recording = seismo.model.read(_core.snapshot())
     names = [row.qualname.rpartition(".")[2] for row in recording.functions]
     return {names[row.function]: row for row in recording.tree}, recording
+
+
+def sound(recording):
+    """No wait below zero, none above the wall's time, and its parts are parts of it. Returns the waits by thread."""
+    waits = {thread.id: 0 for thread in recording.threads}
+    for row in recording.tree:
+        assert 0 <= row.ready_ns + row.lock_ns <= row.wait_ns <= row.own_ns + 1
+        assert 0 <= row.wait_ns <= row.total_wait_ns <= row.total_ns + 1
+        waits[row.thread] += row.wait_ns
+    for thread in recording.threads:
+        assert waits[thread.id] <= thread.wall_ns + thread.wall_ns // 1000  # two clocks, compared on a busy machine
+    return waits
 
 
 @pytest.mark.parametrize("source", FIRST_SOURCE)
@@ -53,9 +65,7 @@ def test_the_wait_is_that_of_the_c_function_that_waits(source):
         for _ in range(5):
             time.sleep(WAIT / 5)
 
-    start(source, c_functions="all")
-    sleeps()
-    _core.stop()
+    recorded(source, sleeps, c_functions="all")
     found, _ = nodes()
     assert found["sleep"].wait_ns >= WAIT * 0.9e9
     assert found["sleeps"].total_wait_ns == found["sleeps"].wait_ns + found["sleep"].wait_ns
@@ -69,14 +79,9 @@ def test_running_and_waiting_are_all_of_a_threads_time(source):
         for _ in range(40):
             spin(20_000)
 
-    start(source)
-    in_threads(*[burns] * 3)
-    _core.stop()
+    recorded(source, in_threads, *[burns] * 3)
     recording = seismo.model.read(_core.snapshot())
-    waits = {thread.id: 0 for thread in recording.threads}
-    for row in recording.tree:
-        waits[row.thread] += row.wait_ns
-        assert row.ready_ns + row.lock_ns <= row.wait_ns
+    waits = sound(recording)
     burners = [thread for thread in recording.threads if "burns" in thread.name]
     assert len(burners) == 3
     for thread in burners:
@@ -103,18 +108,6 @@ def test_what_a_thread_still_waits_for_is_waiting(source):
     waiting = found["waits"].total_wait_ns
     assert waiting >= WAIT * 0.8e9
     assert found["waits"].total_ns - waiting < waiting
-
-
-def sound(recording):
-    """No wait below zero, none above the wall's time, and its parts are parts of it. Returns the waits by thread."""
-    waits = {thread.id: 0 for thread in recording.threads}
-    for row in recording.tree:
-        assert 0 <= row.ready_ns + row.lock_ns <= row.wait_ns <= row.own_ns + 1
-        assert 0 <= row.wait_ns <= row.total_wait_ns <= row.total_ns + 1
-        waits[row.thread] += row.wait_ns
-    for thread in recording.threads:
-        assert waits[thread.id] <= thread.wall_ns + thread.wall_ns // 1000  # two clocks, compared on a busy machine
-    return waits
 
 
 @pytest.mark.parametrize("source", FIRST_SOURCE)
@@ -147,9 +140,7 @@ def test_the_line_that_waits():
         time.sleep(WAIT)
         spin(1000)
 
-    _core.start(recorder="linetimes", calibrate=False, running=False)
-    sleeps()
-    _core.stop()
+    recorded(None, sleeps, recorder="linetimes")
     recording = seismo.model.read(_core.snapshot())
     name = next(row.id for row in recording.functions if row.qualname.endswith("sleeps"))
     lines = sorted((row for row in recording.lines if row.function == name), key=lambda row: row.line)
@@ -184,7 +175,7 @@ def test_where_proc_is_closed_waiting_stays_undivided():
 
 
 CHILD = """
-import os, sys, time
+import time
 import seismo.model
 def checked():
     recording = seismo.model.read(_core.snapshot())
@@ -211,9 +202,7 @@ def stop_again_and_again(child, stopped, runs):
         time.sleep(runs)
 
 
-THROTTLED = (
-    CHILD
-    + """
+THROTTLED = f"""{CHILD}
 def spin(n):
     return sum(i % 7 for i in range(n))
 def asks():
@@ -237,7 +226,6 @@ assert 0.5 < ran / used / 1e9 < 1.1, (ran, used)
 throttled = sum(row.wait_ns for row in recording.tree if names[row.function] not in ("asks", "readline"))
 print(throttled)
 """
-)
 
 
 def throttled(throttle):
@@ -259,9 +247,7 @@ def test_a_program_that_is_stopped_again_and_again_runs_as_long_as_ever():
     assert throttled(throttle) > 0.1e9
 
 
-SELDOM_LONG = (
-    CHILD
-    + """
+SELDOM_LONG = f"""{CHILD}
 used = 0
 def computes(i):
     global used
@@ -282,7 +268,6 @@ names = [row.qualname for row in recording.functions]
 row = next(row for row in recording.tree if names[row.function] == "computes")
 print((row.own_ns - row.wait_ns) / used)
 """
-)
 
 
 def test_rare_long_calls_of_a_short_function_are_found_although_the_processor_is_taken_away():

@@ -8,6 +8,7 @@ from itertools import pairwise
 
 import children
 import pytest
+from births import needs_tracer
 from chunks import frames, payloads, read_uvarint
 from lab import PRELUDE, environment, load, run, start
 from recorded import Image
@@ -27,9 +28,25 @@ def functions(body="pass"):
 
 
 @pytest.fixture
-def recorded(tmp_path):
+def inode(path):
+    """inode(): the number of the file now. It stays open, so that no later file gets the same number."""
+    kept = {}
+
+    def number():
+        descriptor = os.open(path, os.O_RDONLY)
+        found = os.fstat(descriptor).st_ino
+        if kept.setdefault(found, descriptor) != descriptor:
+            os.close(descriptor)
+        return found
+
+    yield number
+    for descriptor in kept.values():
+        os.close(descriptor)
+
+
+@pytest.fixture
+def recorded(path):
     """recorded(**options): starts recording into the file `path`, which is closed at the end."""
-    path = tmp_path / "a.seismo"
     descriptors = []
 
     def begin(**options):
@@ -57,34 +74,34 @@ def whole(path):
     return recording
 
 
+def of_functions(recording, rows):
+    """(name, row) of the rows that are of functions()."""
+    names = recording.functions["qualname"]
+    return [(names[row.function], row) for row in rows if row.function >= 0 and names[row.function][1:].isdigit()]
+
+
 def calls(path):
     recording = whole(path)
-    names = recording.functions["qualname"]
     found = Counter()
-    for row in recording.tree:
-        if names[row.function][1:].isdigit():
-            found[names[row.function]] += row.calls
+    for name, row in of_functions(recording, recording.tree):
+        found[name] += row.calls
     return found
 
 
 def born(path):
     recording = whole(path)
-    names = recording.functions["qualname"]
-    return {names[row.function]: row.born for row in recording.objects if names[row.function][1:].isdigit()}
+    return {name: row.born for name, row in of_functions(recording, recording.objects)}
 
 
-needs_objects = pytest.mark.skipif(_core.objects_objection() is not None, reason=str(_core.objects_objection()))
-
-
-@pytest.mark.parametrize("recorder", ["calltree", "linetimes", pytest.param("lifetimes", marks=needs_objects)])
-def test_as_large_after_an_hour_as_after_ten_minutes(recorded, recorder):
+@pytest.mark.parametrize("recorder", ["calltree", "linetimes", pytest.param("lifetimes", marks=needs_tracer)])
+def test_as_large_after_an_hour_as_after_ten_minutes(recorded, inode, recorder):
     """Flushes between which everything is called."""
     path = recorded(recorder=recorder)
     some = functions("return object()")
     inodes, largest = set(), 0
     for number in range(1, 41):
         rounds(some, 10)
-        inodes.add(path.stat().st_ino)
+        inodes.add(inode())
         largest = max(largest, path.stat().st_size)
         if recorder != "linetimes":
             assert set((calls if recorder == "calltree" else born)(path).values()) == {10 * number}
@@ -95,7 +112,7 @@ def test_as_large_after_an_hour_as_after_ten_minutes(recorded, recorder):
 LINES = 20_000
 
 
-@needs_objects
+@needs_tracer
 def test_births_in_many_lines_are_all_in_the_file(recorded):
     """Of a program that makes a few objects in each of many lines, whole functions had no births, and no loss said so:
     rows were numbered so that the reader took most of them for damaged."""
@@ -115,8 +132,8 @@ def test_births_in_many_lines_are_all_in_the_file(recorded):
     assert sum(again.types["born"].tolist()) == sum(again.objects["born"].tolist())
 
 
-@needs_objects
-def test_ages_that_come_later_are_rows_of_their_own(recorded):
+@needs_tracer
+def test_ages_that_come_later_are_rows_of_their_own(recorded, inode):
     """An object's age may be the first of its kind in any flush, and in a file that was written anew."""
     path = recorded(recorder="lifetimes")
     some = functions("return object()")
@@ -127,15 +144,14 @@ def test_ages_that_come_later_are_rows_of_their_own(recorded):
             object()
         del kept
         _core.flush()
-        inodes.add(path.stat().st_ino)
+        inodes.add(inode())
         recording = whole(path)
         ages = {}
         for row in recording.lifetimes:
             assert (row.object, row.unit, row.bucket) not in ages
             ages[row.object, row.unit, row.bucket] = row.count
         # Another thread of the tests' process may drop an object of its own while the rows are written.
-        names = recording.functions["qualname"]
-        born_here = {row.id for row in recording.objects if row.function >= 0 and names[row.function][1:].isdigit()}
+        born_here = {row.id for _, row in of_functions(recording, recording.objects)}
         assert born_here
         for unit in (0, 1):
             sums = dict.fromkeys(born_here, 0)
@@ -145,13 +161,13 @@ def test_ages_that_come_later_are_rows_of_their_own(recorded):
     assert len(inodes) > 1  # it was written anew
 
 
-def test_whole_after_every_flush(recorded):
+def test_whole_after_every_flush(recorded, inode):
     path = recorded()
     some = functions()
     seen = []
     for number in range(1, 40):
         rounds(some[: number * 5], 1)
-        seen.append(path.stat().st_ino)
+        seen.append(inode())
         assert calls(path) == {f"f{i}": number - i // 5 for i in range(min(FUNCTIONS, number * 5))}
         assert os.listdir(path.parent) == [path.name]
     assert sum(one != other for one, other in pairwise(seen)) > 2  # it was written anew
@@ -216,10 +232,9 @@ def test_what_cannot_be_written_anew_goes_on_growing(recorded, tmp_path, what):
         assert path.read_bytes() == b"precious"
     if what != "removed":
         assert set(calls(other).values()) == {11}
-    assert (
-        sorted(os.listdir(tmp_path))
-        == {"linked": [path.name, "other"], "moved": ["other"], "replaced": [path.name, "other"], "removed": []}[what]
-    )
+    both = {path.name, "other"}
+    left = {"linked": both, "moved": {"other"}, "replaced": both, "removed": set()}
+    assert set(os.listdir(tmp_path)) == left[what]
 
 
 @pytest.mark.parametrize("size", [0, 100])
@@ -232,15 +247,13 @@ def test_a_file_that_somebody_cut_is_whole_at_the_next_flush(recorded, size):
     assert set(calls(path).values()) == {2}
 
 
-def test_a_full_disk_while_it_is_written_anew(tmp_path):
+def test_a_full_disk_while_it_is_written_anew(path):
     """The new file does not fit beside the old one, which goes on where it was. What comes meanwhile is kept once."""
-    path = tmp_path / "r"
     program = """
-import os, resource, signal
+import resource, signal
 path = sys.argv[1]
-fd = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-start(fd=fd, flush_ms=1_000_000)
+start(fd=file(path), flush_ms=1_000_000)
 names = {}
 for i in range(300):
     exec(f"def f{i}(): pass", names)
@@ -258,13 +271,13 @@ rounds(100)
 before = kilobytes()
 rounds(1000)
 print(kilobytes() - before)
-assert os.listdir(os.path.dirname(path)) == ["r"], os.listdir(os.path.dirname(path))
-with open(path, "rb") as file:
-    assert file.read(12)[10] == 1  # it says that it is behind
+assert os.listdir(os.path.dirname(path)) == [os.path.basename(path)]
+def behind():
+    with open(path, "rb") as file: return file.read(12)[10]
+assert behind() == 1  # it says so
 resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
 rounds(10)
-with open(path, "rb") as file:
-    assert file.read(12)[10] == 0
+assert behind() == 0
 _core.stop()
 """
     grown = int(run(program, str(path)))
@@ -273,8 +286,7 @@ _core.stop()
         assert grown < 1000  # kB, of 300,000 updates
 
 
-def test_what_the_standard_output_goes_to_is_not_replaced(tmp_path):
-    path = tmp_path / "r"
+def test_what_the_standard_output_goes_to_is_not_replaced(path):
     with path.open("wb") as file:
         program = PRELUDE + "start(fd=1)\nfor _ in range(200): work(3); _core.flush()\n_core.stop()\n"
         children.python("-c", program, stdout=file, env=environment())
@@ -291,8 +303,7 @@ def test_coverage_with_counts(recorded):
         _core.flush("coverage")
     recording = whole(path)
     assert path.stat().st_size <= 4 * len(recording.to_bytes())
-    qualname = recording.functions["qualname"]
-    assert {row.hits for row in recording.lines if qualname[row.function][1:].isdigit()} == {300}
+    assert {row.hits for _, row in of_functions(recording, recording.lines)} == {300}
     _core.stop(recorder="coverage")
     assert read(path).problems == []
     assert not list(read(path).losses)
@@ -301,7 +312,7 @@ def test_coverage_with_counts(recorded):
 CONTEXTS = 40
 
 
-def served(path, requests, threads=0):
+def served(path, inode, requests, threads=0):
     """A service under coverage: every request is one of CONTEXTS kinds, each with functions of its own."""
     some = functions()
     stop = threading.Event()
@@ -319,7 +330,7 @@ def served(path, requests, threads=0):
                 function()
             if request % 10 == 9:
                 _core.flush("coverage")
-                inodes.add(path.stat().st_ino)
+                inodes.add(inode())
             if request % 500 == 499:
                 largest = max(largest, path.stat().st_size / len(read(path, running=True).to_bytes()))
         _core.cover_context("")
@@ -348,20 +359,20 @@ OF_CONTEXTS = {f"kind {kind}": {f"f{i}" for i in range(kind, FUNCTIONS, CONTEXTS
 
 
 @pytest.mark.parametrize("threads", [0, 2])
-def test_coverage_with_contexts_is_bounded_by_what_is_distinct_in_it(recorded, tmp_path, threads):
+def test_coverage_with_contexts_is_bounded_by_what_is_distinct_in_it(recorded, inode, tmp_path, threads):
     path = recorded(recorder="coverage")
-    inodes, largest = served(path, 2000, threads)
+    inodes, largest = served(path, inode, 2000, threads)
     assert len(inodes) > 1  # it was written anew
     assert largest <= 4
     assert ran(path) == OF_CONTEXTS
     assert os.listdir(tmp_path) == [path.name]
 
 
-def test_coverage_with_contexts_in_a_file_that_cannot_be_written_anew(recorded, tmp_path):
+def test_coverage_with_contexts_in_a_file_that_cannot_be_written_anew(recorded, inode, tmp_path):
     """It goes on growing, and is right."""
     path = recorded(recorder="coverage")
     os.link(path, tmp_path / "other")
-    inodes, _ = served(path, 1000)
+    inodes, _ = served(path, inode, 1000)
     assert len(inodes) == 1
     assert ran(path) == OF_CONTEXTS
 
@@ -397,19 +408,18 @@ def check_trace(path, number):
     assert {row.kind for row in recording.losses} <= {"sites-off"}
     window = recording.calls.window()
     assert window.problems == []
-    names = recording.functions["qualname"]
-    assert sum(names[row.function][1:].isdigit() for row in window.calls) == number * FUNCTIONS
+    assert len(of_functions(recording, window.calls)) == number * FUNCTIONS
 
 
-def test_the_rows_of_a_long_trace_are_there_once_at_its_end(recorded):
+def test_the_rows_of_a_long_trace_are_there_once_at_its_end(recorded, inode):
     """Every flush writes every counter anew: without its end the file has two hundred rows for each."""
     path = recorded(journal=True)
     rounds(functions(), 200)
-    before, inode = path.read_bytes(), path.stat().st_ino
+    before, first = path.read_bytes(), inode()
     _core.stop()
     check_trace(path, 200)
     data = path.read_bytes()
-    assert path.stat().st_ino != inode
+    assert inode() != first
     assert path.stat().st_mode & 0o777 == 0o600
     assert len(data) < len(before) * 2 / 3
     written = [read_uvarint(payload, 1)[0] for payload in payloads(data, b"TABL") if payload[0] == 3]
@@ -419,14 +429,14 @@ def test_the_rows_of_a_long_trace_are_there_once_at_its_end(recorded):
     assert os.listdir(path.parent) == [path.name]
 
 
-def test_a_trace_of_many_calls_is_left_as_it_is(recorded):
+def test_a_trace_of_many_calls_is_left_as_it_is(recorded, inode):
     """Where the journal is the larger part there is little to gain."""
     path = recorded(journal=True)
     rounds(functions(), 2)
-    inode = path.stat().st_ino
+    first = inode()
     _core.stop()
     check_trace(path, 2)
-    assert path.stat().st_ino == inode
+    assert inode() == first
 
 
 @pytest.mark.parametrize("what", ["two names", "moved away", "a damaged journal"])
@@ -450,17 +460,15 @@ def test_a_trace_that_cannot_be_written_anew_stays(recorded, what):
     assert bool(read(path).calls.window().problems) == (what == "a damaged journal")
 
 
-def test_a_full_disk_at_the_end_of_a_trace(tmp_path):
+def test_a_full_disk_at_the_end_of_a_trace(path):
     """The new file does not fit: the old one gets its end, or says that it lacks it, and nothing else is left."""
-    path = tmp_path / "a.seismo"
     program = """
-import os, resource, signal
+import resource, signal
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 names = {}
 for i in range(300):
     exec(f"def f{i}(): pass", names)
-fd = os.open(sys.argv[1], os.O_CREAT | os.O_RDWR, 0o600)
-start(fd=fd, flush_ms=1_000_000, journal=True)
+start(fd=file(sys.argv[1]), flush_ms=1_000_000, journal=True)
 for _ in range(100):
     for i in range(300):
         names[f"f{i}"]()
@@ -469,6 +477,6 @@ resource.setrlimit(resource.RLIMIT_FSIZE, (20000, resource.RLIM_INFINITY))
 _core.stop()
 """
     run(program, str(path))
-    names = read(path).functions["qualname"]
-    assert {row.calls for row in read(path).tree if names[row.function][1:].isdigit()} <= {99, 100}
-    assert os.listdir(tmp_path) == ["a.seismo"]
+    recording = read(path)
+    assert {row.calls for _, row in of_functions(recording, recording.tree)} <= {99, 100}
+    assert os.listdir(path.parent) == [path.name]

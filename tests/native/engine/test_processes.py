@@ -15,9 +15,7 @@ pytestmark = pytest.mark.parametrize("source", SOURCES)
 # ---- fork ----
 
 FORK = """
-import os
-source, folder, how = sys.argv[1:4]
-def file(name): return os.open(os.path.join(folder, name), os.O_CREAT | os.O_RDWR | os.O_TRUNC, 0o600)
+source, how = sys.argv[1:]
 start(source=source, fd=file("parent"), flush_ms=1)
 def parent_work(n):
     for _ in range(n): leaf()
@@ -33,7 +31,7 @@ def branch():
         _core.after_fork(file("child") if how == "file" else {"memory": -1, "stop": -2}[how], '{"child": 1}')
     work(7)
     if how == "memory":
-        with open(os.path.join(folder, "child"), "wb") as out: out.write(_core.snapshot())
+        with open("child", "wb") as out: out.write(_core.snapshot())
     _core.stop()
     os._exit(0)
 branch()
@@ -44,7 +42,7 @@ _core.stop()
 @pytest.mark.parametrize("how", ["file", "memory", "stop", "silent"])
 def test_fork(source, tmp_path, how):
     """A child writes nothing before it has said how it goes on; then it counts from nought, in the frames it is in."""
-    run(FORK, source, str(tmp_path), how)
+    run(FORK, source, how, cwd=tmp_path)
     parent = load(tmp_path / "parent")
     assert parent.problems == []
     assert parent.calls()["leaf"] == 15
@@ -65,11 +63,9 @@ def test_fork(source, tmp_path, how):
 def test_fork_in_a_thread(source, tmp_path):
     """The child has one thread: the one that forked."""
     run("""
-import os, threading
-source, folder = sys.argv[1:3]
-import warnings; warnings.simplefilter("ignore")
-def file(name): return os.open(os.path.join(folder, name), os.O_CREAT | os.O_RDWR, 0o600)
-start(source=source, fd=file("parent"))
+import threading, warnings
+warnings.simplefilter("ignore")
+start(source=sys.argv[1], fd=file("parent"))
 stop = threading.Event()
 other = threading.Thread(target=stop.wait); other.start()
 def target():
@@ -84,7 +80,7 @@ def target():
 thread = threading.Thread(target=target); thread.start(); thread.join()
 stop.set(); other.join()
 _core.stop()
-    """, source, str(tmp_path))  # fmt: skip
+    """, source, cwd=tmp_path)  # fmt: skip
     parent, child = load(tmp_path / "parent"), load(tmp_path / "child")
     assert (parent.calls()["leaf"], child.calls()["leaf"]) == (2, 4)
     assert len(child.tables["threads"]) == 1
@@ -97,15 +93,12 @@ _core.stop()
 @pytest.mark.crossed
 @pytest.mark.parametrize("c_functions", ["none", "auto", "all"])
 @pytest.mark.parametrize("end", ["", "sys.exit(0)", "import atexit; atexit.register(work, 3)", "import _thread"])
-def test_exit_while_recording(source, tmp_path, c_functions, end):
+def test_exit_while_recording(source, path, c_functions, end):
     """Nobody calls stop: the interpreter goes down with our hooks in place."""
     if c_functions != "none" and source not in WITH_C:
         pytest.skip(f"{source} sees Python functions only")
-    path = tmp_path / "r"
     run(f"""
-import os
-fd = os.open(sys.argv[2], os.O_CREAT | os.O_RDWR, 0o600)
-start(source=sys.argv[1], c_functions={c_functions!r}, fd=fd, flush_ms=1)
+start(source=sys.argv[1], c_functions={c_functions!r}, fd=file(sys.argv[2]), flush_ms=1)
 class Last:
     def __del__(self): work(1)
 last = Last()
@@ -157,7 +150,6 @@ for target in (fail, leave):
     thread = threading.Thread(target=target); thread.start(); thread.join()
 work(1)
 _core.stop()
-from recorded import image
 print(image().calls()["leaf"], image().losses.get("repaired", 0))
     """, source)  # fmt: skip
     assert out == "3 0\n"
@@ -182,8 +174,7 @@ try: deep(30_000, begin)
 except Up: pass
 deep(30_000, leaf)
 _core.stop()
-from recorded import Image
-recorded = Image(_core.snapshot())
+recorded = image()
 print(recorded.calls()["deep"], recorded.calls()["leaf"], recorded.losses.get("repaired", 0))
     """, source)  # fmt: skip
     assert out == "30001 2 0\n"

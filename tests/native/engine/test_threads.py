@@ -1,11 +1,12 @@
 """Threads by the thousand, and what runs while the interpreter clears a thread's state."""
 
 import contextvars
+import signal
 import sys
 import threading
 
 import pytest
-from lab import FIRST_SOURCE, SOURCES, leaf, load, popen, run, start
+from lab import FIRST_SOURCE, SOURCES, leaf, load, recorded, run, start
 from recorded import RUNNING, image
 from threads import beside, in_threads
 
@@ -64,7 +65,7 @@ def test_finished_threads_are_folded(source):
         go_on.set()
     _core.stop()
     assert _core.check()
-    recorded = image()
+    found = image()
     finalized = before.calls().get(Last.__del__.__qualname__, 0)
     assert finalized == 20 or source == "profilefunc"  # whose slot may be cleared before the context
     leaves = APART + 160 + 2 * 50 + finalized
@@ -73,13 +74,13 @@ def test_finished_threads_are_folded(source):
     assert waiting["folded"] == 5
     assert any(row["flags"] & RUNNING for row in before.tables["nodes"] if row["thread"] == waiting["id"])
     count = APART + 235
-    assert {name: recorded.calls()[name] for name in ("work", "other", "leaf", "Thread._bootstrap")} == {
+    assert {name: found.calls()[name] for name in ("work", "other", "leaf", "Thread._bootstrap")} == {
         "work": APART + 165,
         "other": 50,
         "leaf": leaves + 10,
         "Thread._bootstrap": count,
     }
-    folded = {row["name"]: row for row in recorded.tables["threads"] if row["folded"]}
+    folded = {row["name"]: row for row in found.tables["threads"] if row["folded"]}
     assert {name: row["folded"] for name, row in folded.items()} == {
         "Thread-* (work)": 150,
         "Thread-* (other)": 20,
@@ -91,24 +92,22 @@ def test_finished_threads_are_folded(source):
     ended = folded["Thread-* (wait)"]
     assert ended["id"] == waiting["id"]
     assert ended["wall_ns"] >= waiting["wall_ns"]
-    assert not any(row["flags"] & RUNNING for row in recorded.tables["nodes"] if row["thread"] == ended["id"])
-    assert len(recorded.tables["threads"]) == 1 + APART + len(folded)
-    assert recorded.losses["threads-folded"] == 235
+    assert not any(row["flags"] & RUNNING for row in found.tables["nodes"] if row["thread"] == ended["id"])
+    assert len(found.tables["threads"]) == 1 + APART + len(folded)
+    assert found.losses["threads-folded"] == 235
     if source != "evalframe":  # frames of other threads (a worker of pytest-xdist has one) end without an event
-        assert recorded.losses.get("repaired", 0) == 0
-    forests = recorded.forests()
-    assert recorded.doubled == []
+        assert found.losses.get("repaired", 0) == 0
+    forests = found.forests()
+    assert found.doubled == []
     assert sum(node.calls for root in forests["Thread-* (work)"] for node in root.walk() if node.name == "leaf") == 150
     for row in folded.values():
         assert row["start_ns"] < row["end_ns"]
         assert 0 < row["wall_ns"] <= row["end_ns"] - row["start_ns"] or row is ended
         assert row["cpu_ns"] > 0
         assert row["native_id"] == row["main"] == 0
-    start(source)
-    run_threads(20)
-    _core.stop()
-    assert "threads-folded" not in image().losses
-    assert len(image().tables["threads"]) == 1 + 20
+    again = recorded(source, run_threads, 20)
+    assert "threads-folded" not in again.losses
+    assert len(again.tables["threads"]) == 1 + 20
 
 
 def test_finished_threads_are_folded_earlier_where_their_paths_fill_the_memory():
@@ -127,61 +126,43 @@ def test_finished_threads_are_folded_earlier_where_their_paths_fill_the_memory()
         made["f0"](4)
 
     paths = sum(8**deep for deep in range(5))
-    start()
-    run_threads(20, request)
-    _core.stop()
+    found = recorded(None, run_threads, 20, request)
     assert _core.check()
-    recorded = image()
-    folded = [row["folded"] for row in recorded.tables["threads"] if row["folded"]]
-    apart = len(recorded.tables["threads"]) - 2
+    folded = [row["folded"] for row in found.tables["threads"] if row["folded"]]
+    apart = len(found.tables["threads"]) - 2
     assert folded == [20 - apart]
     assert 12 << 20 <= apart * (paths + 6) * 152 < (12 << 20) + 2 * paths * 152
-    assert sum(recorded.calls()[f"f{i}"] for i in range(8)) == 20 * paths
-    assert len(recorded.tables["nodes"]) < (apart + 2) * (paths + 10)
-    start()  # which begins anew
-    run_threads(3, request)
-    _core.stop()
-    assert "threads-folded" not in image().losses
+    assert sum(found.calls()[f"f{i}"] for i in range(8)) == 20 * paths
+    assert len(found.tables["nodes"]) < (apart + 2) * (paths + 10)
+    assert "threads-folded" not in recorded(None, run_threads, 3, request).losses, "the next one begins anew"
 
 
-def test_a_killed_process_leaves_the_groups(tmp_path):
+def test_a_killed_process_leaves_the_groups(path):
     """Rows of groups in the file are brought up to date like all others, and count nothing twice."""
-    path = tmp_path / "killed.seismo"
-    child = popen(
-        """
-import os, threading
-fd = os.open(sys.argv[1], os.O_RDWR | os.O_CREAT)
-start(fd=fd)
-def one():
-    thread = threading.Thread(target=leaf)
-    thread.start()
-    thread.join()
+    run("""
+from threads import in_threads
+start(fd=file(sys.argv[1]))
 for i in range(1100):
-    one()
+    in_threads(leaf)
     if i % 100 == 99:
         _core.flush()
 os.kill(os.getpid(), 9)
-""",
-        str(path),
-    )
-    child.communicate(timeout=120)
-    recorded = load(path)
-    assert recorded.calls()["leaf"] == 1100
-    assert [row["folded"] for row in recorded.tables["threads"] if row["folded"]] == [100]
-    assert recorded.losses["threads-folded"] == 100
+""", str(path), status=-signal.SIGKILL)  # fmt: skip
+    found = load(path)
+    assert found.calls()["leaf"] == 1100
+    assert [row["folded"] for row in found.tables["threads"] if row["folded"]] == [100]
+    assert found.losses["threads-folded"] == 100
 
 
 @pytest.mark.parametrize("recorder", ["calltree", pytest.param("linetimes", marks=pytest.mark.matrix)])
 def test_memory_is_constant(recorder):
     """What a finished thread took is another's: as many again take no more than a page here and there."""
     program = f"""
-import resource, threading
+import resource
+from threads import in_threads
 start(recorder={recorder!r})
 def some(n):
-    for _ in range(n):
-        thread = threading.Thread(target=work, args=(3,))
-        thread.start()
-        thread.join()
+    for _ in range(n): in_threads(lambda: work(3))
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 before = some({APART} + 200)
 after = some(600)
@@ -203,21 +184,20 @@ def test_finalizers_of_a_thread_s_context_are_its_own(source):
     def target():
         var.set(Last())
 
+    names = [f"t{i}" for i in range(20)]
     start(source)
-    for i in range(20):
-        run_threads(1, target, name=f"t{i}")
+    for name in names:
+        run_threads(1, target, name=name)
     _core.stop()
     assert _core.check()
-    recorded = image()
-    assert sorted(row["name"] for row in recorded.tables["threads"]) == sorted(
-        ["MainThread", *(f"t{i}" for i in range(20))]
-    )
+    found = image()
+    assert sorted(row["name"] for row in found.tables["threads"]) == sorted(["MainThread", *names])
     if source == "profilefunc":
         return  # its slot is cleared before the context
-    assert recorded.calls()["work"] == 20
+    assert found.calls()["work"] == 20
     if sys.version_info < (3, 14):  # from then on the Thread object holds the context
-        for i in range(20):
-            assert [root.name.rpartition(".")[2] for root in recorded.forests()[f"t{i}"]] == ["_bootstrap", "__del__"]
+        for name in names:
+            assert [root.name.rpartition(".")[2] for root in found.forests()[name]] == ["_bootstrap", "__del__"]
 
 
 COLLECTING = """

@@ -2,6 +2,7 @@
 
 import random
 import struct
+import time
 
 import pytest
 from chunks import chunk, table, uvarint
@@ -369,8 +370,6 @@ def test_a_length_beyond_the_file():
 
 def test_false_chunks_without_end_are_not_searched_without_end():
     """Each place looks like the start of a long chunk; none has its checksum."""
-    import time
-
     place = struct.pack("<I4sI", 3_000_000, b"TABL", 1)
     data = MAGIC + place * 400_000
     start = time.process_time()

@@ -1,5 +1,6 @@
 """docs/format.md, and the C tables say the same."""
 
+import array
 import re
 
 import pytest
@@ -61,8 +62,6 @@ def test_the_core_reads_the_example(example):
 
 def test_the_core_writes_the_example(example):
     """Byte for byte: the writer has no freedom that a reader could come to depend on."""
-    import array
-
     raw = _core.read(example)
     writer = _core.Writer()
     writer.meta('{"format": 1}')

@@ -25,16 +25,8 @@ def recording(*tables):
 
 # Of a node: 64 segments that were timed always, 100 samples for 128 each, 30 young ones, and one that a tick found.
 SUMS = {9: [100], 10: [10_000], 11: reals(1.5e6), 22: reals(9.0), 23: reals(7.0), 24: [30], 25: reals(60.0)}
-SUMS |= {
-    26: reals(7_000.5),
-    27: reals(1.0),
-    28: reals(2.0),
-    29: reals(3e5),
-    18: [500],
-    19: reals(4.0),
-    20: [300],
-    21: [200],
-}
+SUMS |= {26: reals(7_000.5), 27: reals(1.0), 28: reals(2.0), 29: reals(3e5)}
+SUMS |= {18: [500], 19: reals(4.0), 20: [300], 21: [200]}
 NODE = {1: [-1], 4: [20_000], 5: [3], 6: [2], 7: [64], 8: [6_400], 12: [4], 13: [40], 14: [1], 15: [50_000], 16: [17]}
 NODE |= {17: reals(8.0), 30: [5], 31: [6]}
 

@@ -2,50 +2,47 @@
 
 import gc
 import os
+import resource
 import sys
 import threading
+import weakref
 
 import pytest
-from lab import MONITORING, SOURCES, leaf, run, start, taken_ids
+from lab import MONITORING, SOURCES, leaf, needs_monitoring, recorded, run, start, taken_ids
 from recorded import image
 
 from seismo import _core
 
-needs_monitoring = pytest.mark.skipif(not MONITORING, reason="sys.monitoring came with 3.12")
 
-
-def holders():
-    return [sys.monitoring.get_tool(i) for i in range(6)] if MONITORING else []
+def hooks():
+    """Who has the tool ids, and which profile functions are set."""
+    tools = [sys.monitoring.get_tool(i) for i in range(6)] if MONITORING else []
+    return tools, threading.getprofile() if hasattr(threading, "getprofile") else None, sys.getprofile()
 
 
 @pytest.mark.parametrize("source", SOURCES)
 def test_stop_without_start(source):
     _core.stop()
     _core.stop("again")
-    start(source)
-    leaf()
-    _core.stop()
+    assert recorded(source, leaf).calls() == {"leaf": 1}
     _core.stop()
     assert image().calls() == {"leaf": 1}
 
 
 def test_nothing_before_the_first_start():
-    out = run(
-        """
-        _core.stop(); _core.flush()
-        try: _core.snapshot()
-        except RuntimeError as error: print(error)
-        print(_core.status()["running"], _core.check(), _core.quietly(len, "ab"), _core.objects_alive())
-        _core.after_fork(-1, "{}")
-    """.replace("        ", "")
-    )
+    out = run("""
+_core.stop(); _core.flush()
+try: _core.snapshot()
+except RuntimeError as error: print(error)
+print(_core.status()["running"], _core.check(), _core.quietly(len, "ab"), _core.objects_alive())
+_core.after_fork(-1, "{}")
+    """)
     assert out == "nothing has been recorded yet\nFalse True 2 {}\n"
 
 
 @pytest.mark.parametrize("source", SOURCES)
 def test_everything_is_given_back(source):
     """Fifty recordings leave no tool id, hook, reference or memory behind."""
-    import resource
 
     def cycle():
         start(source, c_functions="all")
@@ -59,17 +56,20 @@ def test_everything_is_given_back(source):
         with open("/proc/self/statm") as file:
             return int(file.read().split()[1]) * resource.getpagesize()
 
-    before = holders(), threading.getprofile() if hasattr(threading, "getprofile") else None, sys.getprofile()
+    def references():
+        return [sys.getrefcount(one) for one in (leaf, leaf.__code__, cycle.__code__)]
+
+    before = hooks()
     for _ in range(10):
         cycle()
     gc.collect()
-    counts = sys.getrefcount(leaf), sys.getrefcount(leaf.__code__), sys.getrefcount(cycle.__code__)
+    counts = references()
     first = size()
     for _ in range(50):
         cycle()
     gc.collect()
-    assert (sys.getrefcount(leaf), sys.getrefcount(leaf.__code__), sys.getrefcount(cycle.__code__)) == counts
-    assert (holders(), threading.getprofile() if hasattr(threading, "getprofile") else None, sys.getprofile()) == before
+    assert references() == counts
+    assert hooks() == before
     if "libasan" not in os.environ.get("LD_PRELOAD", ""):  # which keeps freed memory
         assert size() - first < 500_000
 
@@ -82,10 +82,7 @@ def test_no_free_tool_id():
         assert not _core.status()["running"]
         assert _core.status()["tool_id"] == -1
         assert [sys.monitoring.get_tool(i) for i in ours] == [f"other {i}" for i in ours]
-    start("monitoring")
-    leaf()
-    _core.stop()
-    assert image().calls() == {"leaf": 1}
+    assert recorded("monitoring", leaf).calls() == {"leaf": 1}
 
 
 @needs_monitoring
@@ -118,7 +115,6 @@ for tool in range(6):
 start("auto", source="monitoring")
 work(2)
 _core.stop()
-from recorded import image
 print(image().calls()["leaf"], _core.status()["repaired"])
     """)
     assert out == "2 0\n"
@@ -144,7 +140,6 @@ work(10)
 _core.flush()
 _core.stop()
 work(10)
-from recorded import image
 recorded = image()
 print(recorded.losses.get("hook-lost", 0) > 0, recorded.calls()["work"], sys.monitoring.get_tool(tool), len(seen) > 10)
     """, str(taken_over))  # fmt: skip
@@ -187,7 +182,6 @@ work(10)
 _core.stop()
 print(sys.getprofile() is profile)
 sys.setprofile(None)
-from recorded import image
 recorded = image()
 print(recorded.calls()["work"], recorded.losses.get("hook-lost", 0), seen.count("call"))
     """)  # fmt: skip
@@ -204,7 +198,6 @@ except RuntimeError as error: print(error)
 print(sys.getprofile() is profile, _core.status()["running"])
 sys.setprofile(None)
 start(source="profilefunc"); work(1); _core.stop()
-from recorded import image
 print(image().calls())
     """)  # fmt: skip
     assert out.splitlines()[0].startswith("another profiler holds this thread's profile function")
@@ -226,7 +219,6 @@ profile.enable(); work(4); profile.disable()
 _core.stop()
 calls = {key[2]: row[0] for key, row in pstats.Stats(profile).stats.items()}
 print(events.count("call"), calls["work"], calls["leaf"])
-from recorded import image
 print(image().calls()["leaf"])
     """)  # fmt: skip
     assert out == "4 1 4\n7\n"
@@ -249,7 +241,7 @@ for _ in range(20):
         fills["fill_" + name](2000)
     sys.monitoring.restart_events()
 _core.stop()
-from recorded import LOWER_BOUND, C, image
+from recorded import LOWER_BOUND, C
 recorded = image()
 python, c = recorded.calls(), recorded.calls(C)
 switched_off = [name for name in NAMES if c["str." + name] < 40000]
@@ -267,7 +259,6 @@ try: import _interpreters as interpreters
 except ImportError: import _xxsubinterpreters as interpreters
 start()
 work(3)
-import os
 r, w = os.pipe()
 script = f'''
 import os, sys
@@ -288,7 +279,6 @@ interpreters.destroy(one)
 print(os.read(r, 1000).decode())
 work(4)
 _core.stop()
-from recorded import image
 print(image().calls()["leaf"], "f" in image().calls())
     """)  # fmt: skip
     said, counts = out.splitlines()
@@ -299,7 +289,6 @@ print(image().calls()["leaf"], "f" in image().calls())
 @pytest.mark.parametrize("source", SOURCES)
 def test_no_module_is_held(source):
     """Nothing that was recorded is kept alive by the recording."""
-    import weakref
 
     class Thing:
         def method(self):

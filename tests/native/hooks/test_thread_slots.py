@@ -190,17 +190,6 @@ def test_one_that_takes_itself_out():
     assert leaves() == 3
 
 
-def profiled(profile, n):
-    """C code takes the slot, and gives it back: cProfile."""
-    profile.enable()
-    work(n)
-    profile.disable()
-
-
-def counted(profile):
-    return {key[2]: row[0] for key, row in pstats.Stats(profile).stats.items()}.get("leaf", 0)
-
-
 @pytest.mark.parametrize("on", [lambda run: run(), in_threads], ids=["this thread", "another thread"])
 def test_c_code_takes_the_slot(on):
     """While the main thread waits in C for another one, only that thread itself can put things right."""
@@ -208,12 +197,15 @@ def test_c_code_takes_the_slot(on):
 
     def run():
         work(1)
-        profiled(profile, 2)
+        profile.enable()
+        work(2)
+        profile.disable()
         work(4)
 
     with recording():
         on(run)
-    assert (counted(profile), leaves()) == (2, 7)
+    calls = {name: row[0] for (_, _, name), row in pstats.Stats(profile).stats.items()}
+    assert (calls["leaf"], leaves()) == (2, 7)
     assert sys.getprofile() is None
     assert image().losses["hook-lost"] == 2  # once when it came, once when it went: C calls may be missing
 

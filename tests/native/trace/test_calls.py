@@ -79,20 +79,14 @@ def test_a_window_is_a_part_of_the_whole(seed):
 def test_calls_that_began_before_a_window_have_their_beginnings(seed):
     """Nothing of the blocks before is shown but when the calls began that are open, whatever blocks they are in."""
     _, played, recording = journal_made.made(seed, wild=False)
-    end = int(max(p.ns for p in played))
-    first = random.Random(seed).randrange(end + 1)
-    whole = {
-        (row.thread, row.stream, row.start_ns, row.start_bound_ns, row.node, row.depth, row.end_ns)
-        for row in recording.calls.window().calls
-        if row.end_ns >= first
-    }
+
+    def key(row):
+        return row.thread, row.stream, row.start_ns, row.start_bound_ns, row.node, row.depth, row.end_ns
+
+    first = random.Random(seed).randrange(int(max(p.ns for p in played)) + 1)
     rows = list(recording.calls.window(first).calls)
-    for row in rows:
-        assert CallFlags.BEFORE not in row.flags
-    found = {
-        (row.thread, row.stream, row.start_ns, row.start_bound_ns, row.node, row.depth, row.end_ns) for row in rows
-    }
-    assert found == whole
+    assert not any(CallFlags.BEFORE in row.flags for row in rows)
+    assert {key(row) for row in rows} == {key(row) for row in recording.calls.window().calls if row.end_ns >= first}
 
 
 def test_how_far_a_window_looks_back_can_be_said():
@@ -166,17 +160,16 @@ def test_instants_and_gaps_need_no_calls():
 
 
 def test_merging_keeps_the_calls_of_each():
+    def told(rows):
+        return [(row.start_ns, row.end_ns, row.depth, row.flags) for row in rows]
+
     parts = [journal_made.made(seed)[2] for seed in (1, 2)]
     merged = read(merge(parts).to_bytes())
     for part in parts:
         whole = list(part.calls.window().calls)
         assert whole
-        mine = [[r.start_ns, r.end_ns, r.depth, r.flags] for r in whole if r.thread == 0]
-        threads = range(len(merged.threads))
-        theirs = [
-            [[r.start_ns, r.end_ns, r.depth, r.flags] for r in merged.calls.window(thread=t).calls] for t in threads
-        ]
-        assert mine in theirs
+        mine = told(row for row in whole if row.thread == 0)
+        assert mine in [told(merged.calls.window(thread=t).calls) for t in range(len(merged.threads))]
 
 
 def test_a_recording_without_rows_of_its_tree_does_not_carry_its_journal_on():

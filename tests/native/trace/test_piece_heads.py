@@ -244,12 +244,8 @@ def test_a_window_that_ends_at_a_wrong_head_says_so():
                 flags, at = read_uvarint(rest, 0)
                 rank, at = read_uvarint(rest, at)
                 time, at = read_uvarint(rest, at)
-                entries[index] = (
-                    numbers,
-                    uvarint(flags) + uvarint(rank) + uvarint(time + 1) + rest[at:],
-                    length,
-                    kinds,
-                )
+                later = uvarint(flags) + uvarint(rank) + uvarint(time + 1) + rest[at:]
+                entries[index] = (numbers, later, length, kinds)
         return packed(entries)
 
     again = read(with_heads(data, bend)).calls
@@ -265,9 +261,8 @@ def test_what_is_merged_has_heads():
     assert any(kind == b"HEAD" for _, _, kind in frames(merged))
 
 
-def test_a_trace_says_which_of_its_blocks_have_instants(tmp_path):
+def test_a_trace_says_which_of_its_blocks_have_instants(path):
     """Most of the blocks of a long loop say nothing; the marks of the program are in the others."""
-    path = tmp_path / "trace.seismo"
     space = {}
     exec("def leaf(): pass\ndef work():\n    for _ in range(60000): leaf()", space)
     with seismo.trace(output=path, c_functions="none"):

@@ -5,8 +5,6 @@ import re
 import children
 import pytest
 
-from seismo.cli.main import main
-
 SLOW_C_CALL = """
 import json, zlib
 def render(number):
@@ -102,12 +100,10 @@ print(sum(convert(record) for record in range(4000)))
         pytest.param(DEBUG_LOGGING, r"logging:Logger\.debug", id="debug logging"),
     ],
 )
-def test_the_cause_is_among_the_first_lines(program, cause, tmp_path, monkeypatch, capsys):
+def test_the_cause_is_among_the_first_lines(program, cause, tmp_path):
     (tmp_path / "it.py").write_text(program)
     children.seismo("profile", "-q", "-o", "it.seismo", "it.py", cwd=tmp_path)
-    monkeypatch.setenv("COLUMNS", "80")
-    assert main(["report", str(tmp_path / "it.seismo")]) == 0
-    lines = capsys.readouterr().out.splitlines()
+    lines = children.seismo("report", "it.seismo", cwd=tmp_path, COLUMNS="80").stdout.splitlines()
     assert re.search(r" took [\d.]+ (ms|s)", lines[0])
     assert any(line.startswith("Call tree by elapsed time") for line in lines[1:4])  # below what held threads up
     assert any(re.search(cause, line) for line in lines[:12]), "\n".join(lines[:30])

@@ -91,8 +91,7 @@ def test_in_little_room_a_fold_still_says_how_many_paths(report):
 
 
 def test_the_figures_of_a_fold_are_exact(report):
-    recording = tree(REQUEST)
-    folded = CallTree(recording, Modules(), Limits.of(Options()))
+    folded = CallTree(tree(REQUEST), Modules(), Limits.of(Options()))
     (root,) = folded.roots
     folded.open(root)
     assert (root.total_ns, root.own_ns, root.calls) == (94 * MS, 9 * MS, 1)
@@ -229,5 +228,4 @@ def test_a_deep_stack_of_own_code_and_libraries_is_cut_to_the_lines_there_are(re
     ]
     recording = tree("\n".join("  " * depth + frame for depth, frame in enumerate([*frames, "app:work 100"])))
     for libraries in (False, True):
-        shown = rows(report(recording, 80, tree=True, min=1, libraries=libraries, limit=40))
-        assert len(shown) <= 45
+        assert len(rows(report(recording, 80, tree=True, min=1, libraries=libraries, limit=40))) <= 45

@@ -75,8 +75,7 @@ def cells_of(row):
 
 
 def test_a_time_that_is_not_known_is_a_bound_behind_those_that_are(guess, report):
-    lines = report(guess, 100)
-    rows = [cells_of(row) for row in section(lines, "Functions")[1:]]
+    rows = [cells_of(row) for row in section(report(guess, 100), "Functions")[1:]]
     assert [row[-2] for row in rows] == ["m:main", "m:sure", "m:guess", "m:none"]
     assert [row[0] for row in rows] == ["50.0 ms", "3.00 ms", "< 9 ms", "< 2 µs"]
     assert [row[1] for row in rows] == ["87.7 %", "5.3 %", "< 15 %", "<1 %"]
@@ -356,8 +355,7 @@ def test_calls_from_outside_of_a_recursion():
     b.node(b.node(top, thread, f, calls=10), thread, g, calls=3)
     below = b.node(top, thread, g, calls=5)
     b.node(b.node(below, thread, f, calls=7), thread, h, calls=1)
-    beside = b.node(-1, thread, h, calls=1)
-    b.node(beside, thread, f, calls=4)
+    b.node(b.node(-1, thread, h, calls=1), thread, f, calls=4)
     recording = b.build({})
     assert primitive_calls(recording.tree, 3) == [6, 8, 2]
     assert in_order(recording.functions, "primitive", recording.tree) == [1, 0, 2]

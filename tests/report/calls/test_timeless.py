@@ -9,7 +9,6 @@ import pytest
 
 import seismo
 from seismo import model
-from seismo.cli.main import main
 from seismo.errors import FormatError, UsageError
 from seismo.formats import write
 
@@ -23,18 +22,6 @@ def main():
     except ValueError: pass
 main()
 """
-
-
-@pytest.fixture
-def said(capsys):
-    """What the command prints; on stderr where it fails."""
-
-    def say(*words, status=0):
-        assert main([str(word) for word in words]) == status
-        printed = capsys.readouterr()
-        return printed.err if status else printed.out
-
-    return say
 
 
 @pytest.fixture(scope="module")
@@ -52,10 +39,10 @@ def recorded(tmp_path_factory):
     return record
 
 
-def test_every_call_is_counted_and_no_time_is_shown(recorded, said):
+def test_every_call_is_counted_and_no_time_is_shown(recorded):
     path, summary = recorded("--timing", "none")
     assert re.search(r"\d %\s+600  __main__:leaf", summary), summary
-    shown = said("report", path)
+    shown = children.seismo("report", path).stdout
     assert "no times were taken" in shown
     assert "≥" not in shown
     assert re.search(r"^ +\d[\d.]* % +600 +1,200 +__main__:leaf", shown, re.MULTILINE), shown
@@ -70,9 +57,9 @@ def test_every_call_is_counted_and_no_time_is_shown(recorded, said):
     assert [row.waits for row in recording.processes] == [""], "nobody has tried how waiting can be told: that sleeps"
 
 
-def test_times_are_refused(recorded, said):
+def test_times_are_refused(recorded):
     path, _ = recorded("--timing", "none")
-    assert "made without times" in said("report", path, "--time", "cpu", status=2)
+    assert "made without times" in children.seismo("report", path, "--time", "cpu", status=2).stderr
     with pytest.raises(FormatError, match="hold times"):
         write(model.read(path), io.BytesIO(), "speedscope")
 
@@ -86,18 +73,18 @@ def test_formats_of_calls_have_the_counts(recorded):
     )
 
 
-def test_diff_compares_calls_alone(recorded, said):
+def test_diff_compares_calls_alone(recorded):
     timed, _ = recorded()
     path, _ = recorded("--timing", "none")
-    shown = said("diff", path, timed)
+    shown = children.seismo("diff", path, timed).stdout
     assert "no times are compared" in " ".join(shown.split())
     assert "own time" not in shown
     assert "Changed in calls: none" in shown
 
 
-def test_any_recording_can_be_ranked_by_calls(recorded, said):
+def test_any_recording_can_be_ranked_by_calls(recorded):
     path, _ = recorded()
-    shown = said("report", path, "--time", "calls")
+    shown = children.seismo("report", path, "--time", "calls").stdout
     assert "Functions by calls (100 % is" in shown
     rows = shown.partition("Functions by calls")[2].splitlines()[2:]
     assert {rows[0].split()[-2], rows[1].split()[-2]} <= {"__main__:leaf", "builtins:len"}, rows[:2]

@@ -5,9 +5,9 @@ import io
 
 import journal_made
 import pytest
+from children import seismo
 from on_paper import written
 
-from seismo.cli.main import main
 from seismo.errors import UsageError
 from seismo.model import merge, read
 from seismo.model.combine import with_losses
@@ -18,6 +18,13 @@ from seismo.report.calls.window import nanoseconds, write_window
 from seismo.report.paper import Paper
 
 
+def returns(p, function, ns=0):
+    """Play a call that takes so long."""
+    p.call(function)
+    p.pass_time(ns)
+    p.leave(journal_made.RETURN)
+
+
 def played():
     """main calls f1 500 times, which calls f3 three or four times; then f1 and f4 in turn; then a generator."""
     tree, p = journal_made.lone(start_ns=1000)
@@ -26,14 +33,11 @@ def played():
         p.pass_time(200)
         p.call(1)
         for _ in range(3 + turn % 2):
-            p.call(3)
-            p.pass_time(500)
-            p.leave(journal_made.RETURN)
+            returns(p, 3, 500)
         p.leave(journal_made.RETURN)
         p.mark()
     for _ in range(20):
-        p.call(1)
-        p.leave(journal_made.RETURN)
+        returns(p, 1)
         p.call(4)
         p.pass_time(700)
         p.leave(journal_made.UNWIND)
@@ -86,12 +90,9 @@ def test_each_thread_ends_in_its_own_time(monkeypatch):
     threads = [journal_made.Played(tree, thread, 0, 1000, block_bytes=400) for thread in range(2)]
     for p, rounds in zip(threads, (2, 1000), strict=True):
         for _ in range(rounds):
-            p.call(1)
-            p.pass_time(500)
-            p.leave(journal_made.RETURN)
+            returns(p, 1, 500)
             p.mark()
-        p.call(3)
-        p.leave(journal_made.RETURN)
+        returns(p, 3)
         p.end()
     recording = journal_made.recording(tree, threads, 5, threads=2, names=["main", "f1", "steps", "last", "f4"])
     text = shown(recording, "end")
@@ -101,8 +102,7 @@ def test_each_thread_ends_in_its_own_time(monkeypatch):
 
 
 def test_rows_are_limited_and_the_rest_is_told():
-    text = shown(played(), "0.001s", "2s", limit=2)
-    assert "more (--limit N)" in text
+    assert "more (--limit N)" in shown(played(), "0.001s", "2s", limit=2)
 
 
 @pytest.mark.parametrize(
@@ -124,18 +124,13 @@ def test_a_time_after_the_end_is_refused():
         shown(played(), "5s")
 
 
-def test_the_command_shows_a_window_and_verifies(tmp_path, capsys):
+def test_the_command_shows_a_window_and_verifies(tmp_path):
     path = tmp_path / "made.seismo"
-    recording = played()
-    recording.save(path)
-    assert main(["report", str(path), "--around", "end"]) == 0
-    assert "made:main" in capsys.readouterr().out
-    assert main(["report", str(path)]) == 0
-    assert "Longest calls" in capsys.readouterr().out
-    assert main(["info", "--verify", str(path)]) == 0
-    assert "the journal agrees with the tree: 2,292 calls, 1 resume" in capsys.readouterr().out
-    assert main(["report", str(path), "--window", "1ms"]) == 2
-    assert "--window needs --around" in capsys.readouterr().err
+    played().save(path)
+    assert "made:main" in seismo("report", path, "--around", "end").stdout
+    assert "Longest calls" in seismo("report", path).stdout
+    assert "the journal agrees with the tree: 2,292 calls, 1 resume" in seismo("info", "--verify", path).stdout
+    assert "--window needs --around" in seismo("report", path, "--window", "1ms", status=2).stderr
 
 
 def test_verifying_tells_where_journal_and_tree_differ():
@@ -143,9 +138,7 @@ def test_verifying_tells_where_journal_and_tree_differ():
     raw = recording._raw["nodes"]
     calls = raw["calls"].tolist()
     calls[1] += 1
-    raw["calls"] = memoryview(bytearray(8 * len(calls))).cast("q")
-    for row, number in enumerate(calls):
-        raw["calls"][row] = number
+    raw["calls"] = memoryview(array.array("q", calls))
     out = io.StringIO()
     assert write_verified(Paper(out, 100), read(recording.to_bytes()), "made.seismo") == 1
     assert "node 1, made:f1: calls 520, in the tree 521" in out.getvalue()
@@ -159,9 +152,7 @@ def deep():
     p.pass_time(10_000)
     p.mark()
     for number in (30, 31):
-        p.call(number)
-        p.pass_time(100)
-        p.leave(journal_made.RETURN)
+        returns(p, number, 100)
         p.mark()
     p.end(in_order=False)
     return journal_made.recording(tree, [p], 32)
@@ -250,10 +241,9 @@ def test_a_merge_ends_with_the_last_calls_of_those_who_were_killed():
     assert "the last 50 calls" not in written(write_trace, merge([ended, played()]))
 
 
-def test_a_profile_has_nothing_to_show_around_a_time(tmp_path, capsys):
-    recording = played()
+def test_a_profile_has_nothing_to_show_around_a_time(tmp_path):
+    path, recording = tmp_path / "profile.seismo", played()
     recording._journal = None
-    recording.save(tmp_path / "profile.seismo")
-    assert main(["report", str(tmp_path / "profile.seismo"), "--around", "1s"]) == 2
-    assert "this recording is not a trace" in capsys.readouterr().err
-    assert main(["info", "--verify", str(tmp_path / "profile.seismo")]) == 2
+    recording.save(path)
+    assert "this recording is not a trace" in seismo("report", path, "--around", "1s", status=2).stderr
+    seismo("info", "--verify", path, status=2)

@@ -16,7 +16,7 @@ MS = 1_000_000
 SOURCE = "import os\n\ndef f(n):\n\tx = '\x1b[31m'\n    return sum(v for v in n)\n\n\ndef g():\n    return 1\n"
 
 
-def recording(path, *, content=SOURCE, more=""):
+def recording(path):
     """A file with two functions, one of them with a generator expression; one function without a file."""
     b = Builder()
     process = b.process(pid=7, start_ns=1, end_ns=100 * MS, source="monitoring", clock="tsc: x", clock_ns=8.0)
@@ -27,11 +27,8 @@ def recording(path, *, content=SOURCE, more=""):
     made = b.function("made", "evil\x1b[31m", "<string>", 1)
     elsewhere = b.function("", "<elsewhere>", "", 0, kind=2)
 
-    def line(function, number, hits, own, inner=0, awaits=0, await_ns=0):
-        b.line(
-            function, number, hits=hits, own_ns=own * MS,
-            inner_ns=float(inner * MS), awaits=awaits, await_ns=await_ns,
-        )  # fmt: skip
+    def line(function, number, hits, own, inner=0, **more):
+        b.line(function, number, hits=hits, own_ns=own * MS, inner_ns=float(inner * MS), **more)
 
     line(f, 4, 10, 1)
     line(f, 5, 10, 4, inner=60)
@@ -39,11 +36,9 @@ def recording(path, *, content=SOURCE, more=""):
     line(g, 9, 5, 2, awaits=3, await_ns=50 * MS)
     line(made, 2, 1, 3)
     line(elsewhere, 0, 0, 30)
-    data = content.encode()
+    data = SOURCE.encode()
     b.source(str(path), str(path), size=len(data), mtime_ns=0, crc=zlib.crc32(data))
-    built = b.build()
-    built.meta["recorder"] = "linetimes"
-    return built
+    return b.build({"recorder": "linetimes"})
 
 
 def shown(what, width=100, **options):
@@ -71,8 +66,7 @@ def test_hottest_lines_first(path):
 
 def test_source_with_times_beside_it(path):
     text = shown(recording(path), min=0)
-    part = text.split("app:f  ")[1].split("app:g")[0]
-    lines = part.splitlines()
+    lines = text.split("app:f  ")[1].split("app:g")[0].splitlines()
     assert any(line.endswith("3  def f(n):") for line in lines)
     assert any("▸ <genexpr>" in line and "1,000" in line and "█████" in line for line in lines)
     assert "\x1b" not in text
@@ -85,11 +79,9 @@ def test_order_limit_and_choice(path):
     what = recording(path)
     assert "Lines by hits" in shown(what, sort="hits")
     assert "1 more line" in shown(what, limit=4)
-    text = shown(what, module=("made",))
-    assert "app.py" not in text.split("Lines by")[1]
+    assert "app.py" not in shown(what, module=("made",)).split("Lines by")[1]
     assert "none" in shown(what, module=("other",))
-    narrow = shown(what, width=72, min=0)
-    assert max(map(len, narrow.splitlines())) <= 110
+    assert max(map(len, shown(what, width=72, min=0).splitlines())) <= 110
 
 
 def test_a_source_that_changed_or_is_gone(path):
@@ -123,8 +115,7 @@ def test_a_line_that_no_file_has_is_elsewhere(path):
     for number in (0, 1):
         function = what.function("__main__", "<module>", str(path), number)
         what.line(function, number, hits=1, own_ns=MS)
-    program = timed_program(what.build())
-    assert [line.line for line in program.lines] == [1]
+    assert [line.line for line in timed_program(what.build()).lines] == [1]
 
 
 def test_a_source_in_a_zip_archive(tmp_path):

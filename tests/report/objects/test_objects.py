@@ -4,11 +4,11 @@ import json
 import re
 
 import pytest
+from children import seismo
 from made_objects import SOURCE, server
 from object_builder import ObjectBuilder as Builder
 from on_paper import summed_up, written
 
-from seismo.cli.main import main
 from seismo.report.objects.changes import write_changes
 from seismo.report.objects.facts import Timeline
 from seismo.report.objects.group_descriptions import each, median, one_digit, rough_duration
@@ -135,8 +135,7 @@ def test_call_paths_and_own_time_beside(with_paths):
     lines = told(with_paths)
     thrown = section(lines, "Made and dropped at once")
     assert re.search(r"600,000 +53\.9 % +49\.2 % .*app\.py:14  app\.Token", thrown[1])
-    alive = section(lines, "Alive at the end")
-    assert any("held by (100 of them asked)" in line for line in alive)
+    assert any("held by (100 of them asked)" in line for line in section(lines, "Alive at the end"))
     path = section(told(with_paths, by="path", type=("Token",)), "Call paths by births (types Token)")
     assert path[2].strip() == "app:<module> → app:handle → app:handle.<locals>.<listcomp>"
 
@@ -269,8 +268,7 @@ def test_one_table_sorted_and_cut(leaking):
 
 
 def test_estimates_and_bounds_are_marked(tmp_path):
-    recording = server(tmp_path, sampled=True)
-    lines = told(recording, 120)
+    lines = told(server(tmp_path, sampled=True), 120)
     assert "≈ an estimate" in facts(lines)["measured"]
     assert any("≈1,000" in line for line in section(lines, "Alive after"))
     assert any("≈980" in line for line in section(lines, "Cycles"))
@@ -384,7 +382,6 @@ def test_counts_that_differ_between_the_runs_of_a_side_are_ranges(tmp_path):
 @pytest.fixture
 def files(leaking, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "100")
     leaking.save("objects.seismo")
     Builder().build({"recorder": "calltree"}).save("calls.seismo")
     b = Builder()
@@ -402,24 +399,20 @@ def files(leaking, tmp_path, monkeypatch):
         ("types.seismo --by line", "births and deaths by type only"),
     ],
 )
-def test_options_that_do_not_apply_are_refused(files, capsys, words, complaint):
-    assert main(["report", *words.split()]) == 2
-    assert complaint in capsys.readouterr().err
+def test_options_that_do_not_apply_are_refused(files, words, complaint):
+    assert complaint in seismo("report", *words.split(), status=2).stderr
 
 
-def test_report_and_diff_are_commands(files, capsys):
-    assert main(["report", "objects.seismo", "--by", "all", "--sort", "live-bytes", "--limit", "3"]) == 0
-    assert "Types, lines and call paths by bytes alive at the end" in capsys.readouterr().out
-    assert main(["report", "objects.seismo", "--html", "objects.html"]) == 0
-    assert main(["info", "objects.seismo"]) == 0
-    assert "1,113,055 born" in capsys.readouterr().out
-    assert main(["diff", "objects.seismo", "types.seismo"]) == 0
-    assert "Types that changed" in capsys.readouterr().out
-    assert main(["diff", "objects.seismo", "types.seismo", "--json"]) == 0
-    content = json.loads(capsys.readouterr().out)
+def test_report_and_diff_are_commands(files):
+    report = seismo("report", "objects.seismo", "--by", "all", "--sort", "live-bytes", "--limit", 3, COLUMNS="100")
+    assert "Types, lines and call paths by bytes alive at the end" in report.stdout
+    seismo("report", "objects.seismo", "--html", "objects.html")
+    assert "1,113,055 born" in seismo("info", "objects.seismo").stdout
+    assert "Types that changed" in seismo("diff", "objects.seismo", "types.seismo").stdout
+    content = json.loads(seismo("diff", "objects.seismo", "types.seismo", "--json").stdout)
     assert {row["type"]: row["new"]["born"] for row in content["types"]}["dict"] == 5
-    assert main(["diff", "objects.seismo", "calls.seismo"]) == 2
-    assert "a recording of calls cannot be compared with one of objects" in capsys.readouterr().err
+    refused = seismo("diff", "objects.seismo", "calls.seismo", status=2)
+    assert "a recording of calls cannot be compared with one of objects" in refused.stderr
 
 
 # ---- pieces ----

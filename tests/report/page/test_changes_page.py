@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 from browsers import violations
+from children import seismo
 from on_paper import written
 from page_data import data_of
 
-from seismo.cli.main import main
 from seismo.model import Builder
 from seismo.report.calls import KIND
 from seismo.report.calls.changes_page import changes_page
@@ -60,40 +60,36 @@ def test_several_runs_have_their_mean_and_ranges():
     old = [recording(parse=(100, 50)), recording(parse=(110, 60))]
     head, columns = data_of(changes_page((old, [recording(parse=(200, 90))]), (["a", "b"], ["c"])))
     assert sorted(columns["t.calls_old"]) == [1, 105]
-    parse = head["names"].index("parse")
-    assert head["calls"][parse][2] == "100-110"
+    assert head["calls"][head["names"].index("parse")][2] == "100-110"
 
 
-def test_the_command(sides, tmp_path, monkeypatch, capsys):
+def test_the_command(sides, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("DISPLAY", raising=False)
     monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
     sides[0][0].save("old.seismo")
     sides[1][0].save("new.seismo")
-    assert main(["diff", "old.seismo", "new.seismo", "--html", "diff.html"]) == 0
+    seismo("diff", "old.seismo", "new.seismo", "--html", "diff.html")
     assert (tmp_path / "diff.html").read_text().startswith("<!DOCTYPE html>")
     (tmp_path / "mine.html").write_text("mine")
-    assert main(["diff", "old.seismo", "new.seismo", "--html", "mine.html"]) == 2
+    seismo("diff", "old.seismo", "new.seismo", "--html", "mine.html", status=2)
     assert (tmp_path / "mine.html").read_text() == "mine"
-    assert main(["diff", "old.seismo", "new.seismo", "--html", "x.html", "--json"]) == 2
-    assert "--json" in capsys.readouterr().err
-    assert main(["report", "new.seismo", "--html", "x.html", "--callers", "parse"]) == 2
-    assert "--callers is for the terminal" in capsys.readouterr().err
+    assert "--json" in seismo("diff", "old.seismo", "new.seismo", "--html", "x.html", "--json", status=2).stderr
+    refused = seismo("report", "new.seismo", "--html", "x.html", "--callers", "parse", status=2)
+    assert "--callers is for the terminal" in refused.stderr
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    assert main(["report", "new.seismo", "--open"]) == 0
-    said = capsys.readouterr().err
+    said = seismo("report", "new.seismo", "--open").stderr
     path = re.search(r"no browser could be opened; the page is (\S+)", said)[1]
     assert "seismo-data" in Path(path).read_text(encoding="utf-8")
 
 
-def test_other_kinds_have_no_such_page(tmp_path, capsys):
-    for name in ("a", "b"):
-        b = Builder()
-        b.line(b.function("", "<module>", "/x.py", 1), 4, flags=1)
-        b.build({"recorder": "coverage"}).save(tmp_path / f"{name}.seismo")
-    files = [str(tmp_path / f"{name}.seismo") for name in ("a", "b")]
-    assert main(["diff", *files, "--html", str(tmp_path / "x.html")]) == 2
-    assert "no HTML pages of changes in coverage" in capsys.readouterr().err
+def test_other_kinds_have_no_such_page(tmp_path):
+    b = Builder()
+    b.line(b.function("", "<module>", "/x.py", 1), 4, flags=1)
+    for name in ("a.seismo", "b.seismo"):
+        b.build({"recorder": "coverage"}).save(tmp_path / name)
+    refused = seismo("diff", "a.seismo", "b.seismo", "--html", "x.html", cwd=tmp_path, status=2)
+    assert "no HTML pages of changes in coverage" in refused.stderr
     assert not (tmp_path / "x.html").exists()
 
 

@@ -1,9 +1,11 @@
 """The page of some functions and threads: `seismo report --html` with --module, --thread, --where."""
 
-import threading
+from functools import partial
 
+import children
 import pytest
 from page_data import data_of
+from threads import in_threads
 
 import seismo
 from seismo.cli.main import main
@@ -23,7 +25,7 @@ def page(tmp_path):
     def write(recording, *options):
         recording.save(tmp_path / "a.seismo")
         out = tmp_path / "a.html"
-        assert main(["report", str(tmp_path / "a.seismo"), "--html", str(out), "--force", *options]) == 0
+        children.seismo("report", tmp_path / "a.seismo", "--html", out, "--force", *options)
         return data_of(out.read_text(encoding="utf-8"))
 
     return write
@@ -94,12 +96,11 @@ def test_a_thread_alone(page):
     assert ["shown", "only 1 thread: writer"] in head["facts"]
 
 
-def test_a_thread_that_is_not_there_is_an_error(tmp_path, capsys):
+def test_a_thread_that_is_not_there_is_an_error(tmp_path):
     made().save(tmp_path / "a.seismo")
-    out = tmp_path / "a.html"
-    assert main(["report", str(tmp_path / "a.seismo"), "--html", str(out), "--thread", "nobody"]) == 2
-    assert "there is no thread 'nobody'" in capsys.readouterr().err
-    assert not out.exists()
+    words = ("a.seismo", "--html", "a.html", "--thread", "nobody")
+    assert "there is no thread 'nobody'" in children.seismo("report", *words, cwd=tmp_path, status=2).stderr
+    assert not (tmp_path / "a.html").exists()
 
 
 def test_all_of_it_is_not_called_a_part(page):
@@ -133,11 +134,7 @@ def test_the_table_has_the_numbers_of_the_report(json_tool, threads, where, time
 def test_errors_of_merged_paths_are_those_of_the_model():
     """What the page says of a path on several threads is never narrower than Recording.total_error()."""
     with seismo.profile() as p:
-        threads = [threading.Thread(target=outer, args=(5_000,)) for _ in range(5)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        in_threads(*[partial(outer, 5_000)] * 5)
     recording = p.recording.timed("cpu")
     tree, names = recording.tree, recording.functions["qualname"]
     paths = Paths.of(recording, len(names))
@@ -167,9 +164,7 @@ def outer(rounds=200):
 def test_the_timeline_of_some_functions_and_threads(page):
     """The calls that are left out take no room: what they called stands one row higher."""
     with seismo.trace() as t:
-        thread = threading.Thread(target=outer, name="writer")
-        thread.start()
-        thread.join()
+        in_threads(outer, name="writer")
         outer()
     head, columns = page(t.recording, "--where", 'function("inner")', "--thread", "writer")
     assert [row["name"] for row in head["trace"]["threads"]] == ["writer"]

@@ -10,7 +10,6 @@ import story_samples as samples
 from made_objects import SOURCE, server
 from paths import DOCS, ROOT
 
-from seismo.cli.main import main
 from seismo.report import words
 from seismo.report.kind import of
 from seismo.report.story.document import document as written
@@ -25,13 +24,17 @@ def line_of(text):
     return LINES.index(text) + 1
 
 
+def valid(text):
+    """The document, which has its schema."""
+    document = json.loads(text)
+    VALIDATOR.validate(document)
+    return document
+
+
 @pytest.fixture
-def told(folder, capfd):
+def told(folder):
     def tell(kind, *options):
-        assert main(["report", str(folder / f"{kind}.seismo"), "--format", "gutter-json", *options]) == 0
-        document = json.loads(capfd.readouterr().out)
-        VALIDATOR.validate(document)
-        return document
+        return valid(children.seismo("report", folder / f"{kind}.seismo", "--format", "gutter-json", *options).stdout)
 
     return tell
 
@@ -108,8 +111,7 @@ def test_branches_that_were_not_taken_make_a_line_partial(folder, told):
 
 def test_objects_stand_at_the_lines_that_made_them(tmp_path):
     recording = server(tmp_path / "app")
-    document = json.loads(written(of(recording).gutter(recording, "objects.seismo")))
-    VALIDATOR.validate(document)
+    document = valid(written(of(recording).gutter(recording, "objects.seismo")))
     (file,) = [file for file in files_of(document) if file["path"].endswith("app.py")]
     notes = {note["line"]: note for note in file["lines"]}
     line = SOURCE.splitlines().index("    SESSIONS[request] = Session(request)") + 1
@@ -145,8 +147,7 @@ def test_hostile_names_are_escaped(tmp_path):
     text = written(of(recording).gutter(recording, "hostile.seismo"))
     assert text.isascii()
     assert all(line.isprintable() for line in text.splitlines())
-    document = json.loads(text)
-    VALIDATOR.validate(document)
+    document = valid(text)
     shown = [words_ for file in files_of(document) for note in file["lines"] for _, words_ in note["details"]]
     assert any("<script>" in one for one in shown)
     assert all(one.isprintable() for one in shown)
@@ -158,6 +159,4 @@ def test_what_the_tests_of_the_editors_read_has_the_schema():
     paths = sorted((ROOT / "editors/vscode/test/samples").glob("*.json"))
     assert [path.stem for path in paths] == kinds
     for path, kind in zip(paths, kinds, strict=True):
-        document = json.loads(path.read_text())
-        VALIDATOR.validate(document)
-        assert document["kind"] == kind
+        assert valid(path.read_text())["kind"] == kind

@@ -3,7 +3,7 @@
 import inspect
 
 import pytest
-from lab import SOURCES, run, start
+from lab import SOURCES, recorded, run, start
 from recorded import image
 
 from seismo import _core
@@ -35,7 +35,7 @@ def test_every_call_is_counted(source):
     """In a process of its own, and nothing is repaired there: a frame of a thread of pytest-xdist's may be."""
     functions = "\n".join(inspect.getsource(function) for function in (leaf, grow, a, b))
     out = run(functions + """
-from recorded import FOLDED, image
+from recorded import FOLDED
 start(source=sys.argv[1], max_paths=50)
 grow("", 9)
 leaf()
@@ -59,7 +59,7 @@ def test_known_paths_go_on(source):
     In a process of its own: a thread of pytest-xdist's that takes an order meanwhile would take one of the three paths.
     """
     out = run("""
-from recorded import FOLDED, image
+from recorded import FOLDED
 def grow(depth):
     leaf()
     if depth:
@@ -111,12 +111,9 @@ def test_generators_in_the_fold(source):
     assert list(numbers(20)) == list(range(21))
     assert list(numbers(3)) == list(range(4))
     _core.stop()
-    recorded = image()
     name = "test_generators_in_the_fold.<locals>.numbers"
-    assert recorded.calls()["leaf"] == 25
-    assert recorded.calls()[name] == 25
-    functions = {row["id"]: row["qualname"] for row in recorded.functions()}
-    resumes = sum(row["resumes"] for row in recorded.tables["nodes"] if functions[row["function"]] == name)
+    assert image().calls() == {"leaf": 25, name: 25}
+    resumes = sum(row["resumes"] for row in image().named("nodes") if row["function"] == name)
     assert resumes == sum(range(2, 22)) + 1 + sum(range(2, 5)) + 1
 
 
@@ -130,16 +127,10 @@ def test_c_functions_in_the_fold(source, c_functions):
         if n:
             nest(n - 1)
 
-    start(source, c_functions=c_functions, max_paths=7)
-    nest(10)
-    _core.stop()
-    recorded = image()
-    assert {name.rpartition(".")[2]: count for name, count in recorded.calls().items()} == {"nest": 11, "key": 22}
-    assert recorded.calls(kind=1) == {"sorted": 11, "len": 22}
+    found = recorded(source, nest, 10, c_functions=c_functions, max_paths=7)
+    assert {name.rpartition(".")[2]: count for name, count in found.calls().items()} == {"nest": 11, "key": 22}
+    assert found.calls(kind=1) == {"sorted": 11, "len": 22}
 
 
 def test_no_path_at_all(source):
-    start(source, max_paths=0)
-    grow("", 2)
-    _core.stop()
-    assert image().calls() == {"grow": 7, "leaf": 7, "a": 3, "b": 3}
+    assert recorded(source, grow, "", 2, max_paths=0).calls() == {"grow": 7, "leaf": 7, "a": 3, "b": 3}

@@ -5,10 +5,10 @@ import os
 import random
 import signal
 
-import children
 import killing
 import lab
 import pytest
+from journals import trace
 
 import seismo
 
@@ -26,12 +26,9 @@ def test_what_a_killed_program_leaves_is_whole(kind, begun, tmp_path):
         assert found.recorded <= found.counted
 
 
-def test_the_first_moment_of_a_killed_program_is_a_recording(tmp_path):
+def test_the_first_moment_of_a_killed_program_is_a_recording(path):
     """It is killed from inside, before anything but its beginning can be in the file."""
-    path = tmp_path / "trace.seismo"
-    code = "import os\nos.kill(os.getpid(), 9)"
-    done = children.seismo("trace", "-q", "-o", path, "-c", code, status=None)
-    assert done.returncode == -9
+    trace("import os\nos.kill(os.getpid(), 9)", path, status=-signal.SIGKILL)
     recording = seismo.open(path)
     assert [process.exit for process in recording.processes] == [""]
     assert [thread.main for thread in recording.threads] == [True]
@@ -54,9 +51,8 @@ def hold_threads(pid):
 
 
 LATE = """
-import os, signal, time
-fd = os.open(sys.argv[1], os.O_CREAT | os.O_RDWR, 0o600)
-start(fd=fd, flush_ms=1_000_000, journal=True)
+import signal, time
+start(fd=file(sys.argv[1]), flush_ms=1_000_000, journal=True)
 leaf()
 work(0)
 _core.flush()
@@ -74,9 +70,8 @@ os.kill(os.getpid(), signal.SIGKILL)
 """
 
 
-def test_what_is_killed_loses_little_also_where_the_writer_is_not_let_run(tmp_path):
+def test_what_is_killed_loses_little_also_where_the_writer_is_not_let_run(path):
     """On a machine with more to do than processors, the thread that writes may be late: others write for it."""
-    path = tmp_path / "a.seismo"
     with lab.popen(LATE, str(path)) as child:
         assert child.stdout.readline() == "ready\n"
         before = seismo.open(path).calls.sums.steps

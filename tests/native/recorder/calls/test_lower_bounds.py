@@ -2,14 +2,13 @@
 recording knows them again."""
 
 import pytest
-from lab import MONITORING, counts_looks, run
+from lab import counts_looks, needs_monitoring, run
 
-pytestmark = pytest.mark.skipif(not MONITORING, reason="sys.monitoring came with 3.12")
+pytestmark = needs_monitoring
 
 # The clock is simulated, so that a C function is trivial however busy the machine is.
 SITES = """
-import os
-from recorded import LOWER_BOUND, C, image
+from recorded import LOWER_BOUND, C, Image
 def auto(**options):
     start(c_functions="auto", clock="simulated", **options)
 def bounds(recorded, name):
@@ -126,22 +125,19 @@ print(bounds(recorded, "len"), recorded.losses)
     assert out == "[('loop', True), ('loop', True)] {'sites-off': 1}\n"
 
 
-def test_marks_reach_a_file_that_had_the_row_before(tmp_path):
+def test_marks_reach_a_file_that_had_the_row_before(path):
     """A row is written again when its count becomes a lower bound, though nothing in it has changed."""
     out = sites("""
-descriptor = os.open(sys.argv[1], os.O_CREAT | os.O_WRONLY, 0o600)
-auto(fd=descriptor)
+auto(fd=file(sys.argv[1]))
 early()
 _core.flush()
 often()
 _core.flush()
 early()
 _core.stop()
-from recorded import Image
-with open(sys.argv[1], "rb") as file:
-    recorded = Image(file.read())
-print(bounds(recorded, "len"))
-""", str(tmp_path / "recording"))  # fmt: skip
+with open(sys.argv[1], "rb") as written:
+    print(bounds(Image(written.read()), "len"))
+""", str(path))  # fmt: skip
     assert out == "[('measure', True), ('measure', True)]\n"
 
 
@@ -222,7 +218,6 @@ room = _core.status()["sites_room"]
 for _ in range(14_000): once()
 print(room, _core.status()["sites_room"] <= 4 * room)
 _core.stop()
-from recorded import image
 recorded = image()
 print(recorded.losses.get("sites-off", 0) < 10, recorded.calls()["f"]) # those of once() itself
 """)

@@ -6,7 +6,7 @@ import types
 from collections import Counter
 
 import pytest
-from lab import SOURCES, start
+from lab import SOURCES, recorded
 from recorded import filter_of, image
 from threads import in_threads
 
@@ -18,25 +18,27 @@ tick = _core._advance_clock
 YOUNG = 64  # entries of a function that are timed (native/recorder/calls/node_times.c)
 
 
-def rows(recorded):
+def simulated(source, program, *arguments, **settings):
+    """Return the recording of a call, on the clock that the program moves."""
+    return recorded(source, program, *arguments, clock="simulated", **settings)
+
+
+def rows(found):
     """Return the nodes of each function, by its name."""
-    names = {row["id"]: row["qualname"].rpartition(".")[2] for row in recorded.functions()}
-    found = {}
-    for row in recorded.tables["nodes"]:
-        found.setdefault(names[row["function"]], []).append(row)
-    return found
+    nodes = {}
+    for row in found.named("nodes"):
+        nodes.setdefault(row["function"].rpartition(".")[2], []).append(row)
+    return nodes
 
 
-def own(recorded):
+def own(found):
     """Return the time of each function, timed and sampled, by its name; those without any are left out."""
-    times = {
-        name: sum(node["timed_ns"] + node["sampled_ns"] for node in nodes) for name, nodes in rows(recorded).items()
-    }
+    times = {name: sum(row["timed_ns"] + row["sampled_ns"] for row in nodes) for name, nodes in rows(found).items()}
     return {name: time for name, time in times.items() if time}
 
 
-def sums(recorded, name, *columns):
-    return [sum(node[column] for node in rows(recorded)[name]) for column in columns]
+def sums(found, name, *columns):
+    return [sum(node[column] for node in rows(found)[name]) for column in columns]
 
 
 EVERY = {"timing": "every"}
@@ -261,10 +263,7 @@ def test_all_of_the_time_is_that_of_who_took_it(source, name):
     names = {"tick": tick, "core": _core, "__name__": "made"}
     exec(text, names)
     gc.collect()  # a young generation may be full, and what the collector frees here is not the program's
-    start(source, clock="simulated", **settings)
-    names["main"]()
-    _core.stop()
-    assert own(image()) == expected
+    assert own(simulated(source, names["main"], **settings)) == expected
 
 
 def test_await_time(source):
@@ -279,16 +278,16 @@ def test_await_time(source):
         await pause()
         tick(6)
 
-    start(source, clock="simulated", timing="every")
-    for _ in range(10):
-        one = task()
-        one.send(None)
-        tick(100)
-        with pytest.raises(StopIteration):
+    def main():
+        for _ in range(10):
+            one = task()
             one.send(None)
-    _core.stop()
-    recorded = image()
-    assert sums(recorded, "task", "awaits", "await_ns", "timed_ns") == [10, 1000, 110]
+            tick(100)
+            with pytest.raises(StopIteration):
+                one.send(None)
+
+    found = simulated(source, main, timing="every")
+    assert sums(found, "task", "awaits", "await_ns", "timed_ns") == [10, 1000, 110]
 
 
 # ---- young functions, and what comes later ----
@@ -319,32 +318,29 @@ def test_pieces_and_looks_are_all_of_the_time(source):
                 long()
         tick(50)
 
-    start(source, clock="simulated")
-    main()
-    _core.stop()
-    recorded = image()
-    assert own(recorded) == {
+    found = simulated(source, main)
+    assert own(found) == {
         "leaf": 3 * (2000 + 2000 + 200),
         "other": 2 * 2000 + 2 * 2000,
         "long": 200 * 6001,
         "main": 2000 + 50,
     }
-    assert sums(recorded, "leaf", "entered") == [YOUNG]
-    assert sums(recorded, "long", "entered") == [200]
-    assert sums(recorded, "leaf", "sampled_ns")[0] > 0
-    (thread,) = (row for row in recorded.tables["threads"] if row["main"])
-    assert thread["rest_ns"] == sum(row["sampled_ns"] for row in recorded.tables["nodes"])
+    assert sums(found, "leaf", "entered") == [YOUNG]
+    assert sums(found, "long", "entered") == [200]
+    assert sums(found, "leaf", "sampled_ns")[0] > 0
+    (thread,) = (row for row in found.tables["threads"] if row["main"])
+    assert thread["rest_ns"] == sum(row["sampled_ns"] for row in found.tables["nodes"])
 
 
 def test_long_functions_stay_timed(source):
     def long():
         tick(6000)
 
-    start(source, clock="simulated")
-    for _ in range(3 * YOUNG):
-        long()
-    _core.stop()
-    assert sums(image(), "long", "entered", "timed_ns", "sampled") == [3 * YOUNG, 3 * YOUNG * 6000, 0]
+    def main():
+        for _ in range(3 * YOUNG):
+            long()
+
+    assert sums(simulated(source, main), "long", "entered", "timed_ns", "sampled") == [3 * YOUNG, 3 * YOUNG * 6000, 0]
 
 
 def test_recursion(source):
@@ -354,13 +350,13 @@ def test_recursion(source):
             fall(n - 1)
             tick(2)
 
-    start(source, clock="simulated")
-    for _ in range(50):
-        fall(100)
-    _core.stop()
-    recorded = image()
-    assert own(recorded) == {"fall": 50 * (101 + 200)}
-    assert sorted(node["timed_ns"] + node["sampled_ns"] for node in rows(recorded)["fall"]) == [50] + 100 * [150]
+    def main():
+        for _ in range(50):
+            fall(100)
+
+    found = simulated(source, main)
+    assert own(found) == {"fall": 50 * (101 + 200)}
+    assert sorted(node["timed_ns"] + node["sampled_ns"] for node in rows(found)["fall"]) == [50] + 100 * [150]
 
 
 def test_two_threads(source):
@@ -377,17 +373,14 @@ def test_two_threads(source):
             work()
             turns[other].set()
 
-    start(source, clock="simulated")
-    in_threads(lambda: run(0, 1), lambda: run(1, 0), turns[0].set)  # both run when the first turn comes
-    _core.stop()
-    recorded = image()
+    # Both run when the first turn comes.
+    found = simulated(source, in_threads, lambda: run(0, 1), lambda: run(1, 0), turns[0].set)
     times = Counter()
-    for row in recorded.tables["nodes"]:
+    for row in found.tables["nodes"]:
         times[row["thread"]] += row["timed_ns"] + row["sampled_ns"]
-    names = {row["id"]: row["name"] for row in recorded.tables["threads"]}
-    found = sorted(time for thread, time in times.items() if "lambda" in names[thread])
-    assert found[1] == 800 * 3
-    assert found[0] >= 799 * 3, "the last turn may come when it has ended"
+    less, more = sorted(times[row["id"]] for row in found.tables["threads"] if "lambda" in row["name"])
+    assert more == 800 * 3
+    assert less >= 799 * 3, "the last turn may come when it has ended"
 
 
 def test_what_still_runs_is_known(source):
@@ -402,8 +395,5 @@ def test_what_still_runs_is_known(source):
         tick(5)
         inner()
 
-    start(source, clock="simulated")
-    outer()
-    _core.stop()
+    assert own(simulated(source, outer)) == {"outer": 5, "inner": 8}
     assert own(taken[0]) == {"outer": 5, "inner": 7}
-    assert own(image()) == {"outer": 5, "inner": 8}

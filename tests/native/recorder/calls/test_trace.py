@@ -37,10 +37,9 @@ def traced(path, calls, **options):
     return stream, image
 
 
-def test_events_are_in_their_order_and_times_go_up(tmp_path):
+def test_events_are_in_their_order_and_times_go_up(path):
     namespace = {}
     exec("def b(): pass\ndef a():\n    b()\n    b()\ndef main():\n    a()\n    b()\n", namespace)
-    path = tmp_path / "trace.seismo"
     with seismo.trace(output=path, c_functions="none"):
         namespace["main"]()
     image = read(path)
@@ -53,8 +52,8 @@ def test_events_are_in_their_order_and_times_go_up(tmp_path):
 
 
 @pytest.mark.parametrize("timing", ["sampled", "every"])
-def test_every_event_has_its_own_time_when_that_is_asked_for(timing, tmp_path):
-    stream, image = traced(tmp_path / "trace.seismo", 5000, timing=timing)
+def test_every_event_has_its_own_time_when_that_is_asked_for(timing, path):
+    stream, image = traced(path, 5000, timing=timing)
     exact = [call.start_bound_ns == 0 for call in stream if not call.flags & CallFlags.BEFORE]
     assert len(exact) == 5001
     assert all(exact) if timing == "every" else sum(exact) < 2500
@@ -62,9 +61,9 @@ def test_every_event_has_its_own_time_when_that_is_asked_for(timing, tmp_path):
 
 
 @pytest.mark.parametrize("source", TRACING)
-def test_times_of_all_events_are_those_of_the_clock_and_add_up_to_own_times(source, tmp_path):
+def test_times_of_all_events_are_those_of_the_clock_and_add_up_to_own_times(source, path):
     """Long ones, and ones that take no time at all, among siblings that a byte does not name any more."""
-    tick, path = _core._advance_clock, tmp_path / "trace.seismo"
+    tick = _core._advance_clock
     namespace = {"tick": tick}
     exec("".join(f"def f{i}(): tick({i * i * i})\n" for i in range(130)), namespace)
     functions = [namespace[f"f{i}"] for i in range(130)]
@@ -162,16 +161,15 @@ def test_the_bounds_of_times_that_were_not_read_hold_against_the_same_run_with_e
     assert sum(off) > 0
 
 
-def test_the_distance_between_two_readings_of_the_clock_is_bounded(tmp_path):
-    stream, _ = traced(tmp_path / "trace.seismo", 20_000)
+def test_the_distance_between_two_readings_of_the_clock_is_bounded(path):
+    stream, _ = traced(path, 20_000)
     events = [(call.start_ns, call.start_bound_ns) for call in stream]
     events += [(call.end_ns, call.end_bound_ns) for call in stream]
     unread = "".join("?" if bound else "." for _, bound in sorted(events)).split(".")
     assert max(map(len, unread)) <= 40
 
 
-def test_threads_by_the_thousand_are_told_apart_in_memory_within_bounds(tmp_path):
-    path = tmp_path / "trace.seismo"
+def test_threads_by_the_thousand_are_told_apart_in_memory_within_bounds(path):
     code = """
         import threading
         def work(): pass
@@ -200,9 +198,8 @@ def test_threads_by_the_thousand_are_told_apart_in_memory_within_bounds(tmp_path
     assert sums(image.data) == recorded(image.nodes)
 
 
-def test_a_fork_in_the_middle_of_a_call_is_in_it_in_both_processes(tmp_path):
+def test_a_fork_in_the_middle_of_a_call_is_in_it_in_both_processes(path, tmp_path):
     """The child's trace begins on the path where it was forked, and both ends of the calls on it are told."""
-    path = tmp_path / "trace.seismo"
     code = """
         import os
         def leaf(): pass
@@ -235,9 +232,8 @@ def test_a_fork_in_the_middle_of_a_call_is_in_it_in_both_processes(tmp_path):
         assert names_of[calls[told["inner"].parent].function] == "outer"
 
 
-def test_a_generator_that_other_threads_go_on_with(tmp_path):
+def test_a_generator_that_other_threads_go_on_with(path):
     """Each step is on the thread that took it, ends as it ended there, and leaves the other threads as they were."""
-    path = tmp_path / "trace.seismo"
     code = """
         import threading
         def leaf(): pass
@@ -287,8 +283,7 @@ def limit_files():
     resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, 400_000))
 
 
-def test_a_full_disk_costs_memory_within_bounds_and_is_told(tmp_path):
-    path = tmp_path / "trace.seismo"
+def test_a_full_disk_costs_memory_within_bounds_and_is_told(path):
     code = """
         import random, signal
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
@@ -317,14 +312,13 @@ def test_nothing_is_kept_where_there_is_no_file():
     assert Image(_core.snapshot()).calls()["leaf"] == 100_000
 
 
-def test_a_thread_that_outlives_the_trace(tmp_path):
+def test_a_thread_that_outlives_the_trace(path):
     go_on, started = threading.Event(), threading.Event()
 
     def wait():
         started.set()
         go_on.wait()
 
-    path = tmp_path / "trace.seismo"
     session = seismo.trace(output=path)
     session.__enter__()
     with beside(wait):

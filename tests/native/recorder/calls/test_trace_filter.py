@@ -77,8 +77,7 @@ def adds_up(image):
 
 
 @pytest.mark.parametrize("words", WAYS, ids=" ".join)
-def test_the_journal_adds_up_to_the_tree(words, tmp_path):
-    path = tmp_path / "trace.seismo"
+def test_the_journal_adds_up_to_the_tree(words, path):
     trace(BUSY, path, *words)
     image = read(path)
     adds_up(image)
@@ -87,8 +86,7 @@ def test_the_journal_adds_up_to_the_tree(words, tmp_path):
     assert "left out" in verified.stdout
 
 
-def test_long_calls_stay_and_short_ones_go_which_a_part_of_it_says(tmp_path):
-    path = tmp_path / "trace.seismo"
+def test_long_calls_stay_and_short_ones_go_which_a_part_of_it_says(path, tmp_path):
     trace(BUSY, path, "--min-duration", "10ms")
     image = read(path)
     adds_up(image)
@@ -108,8 +106,7 @@ def test_long_calls_stay_and_short_ones_go_which_a_part_of_it_says(tmp_path):
     assert part.calls.sums.calls.tolist() == part.tree["calls"].tolist()
 
 
-def test_calls_up_to_a_depth_are_all_there(tmp_path):
-    path = tmp_path / "trace.seismo"
+def test_calls_up_to_a_depth_are_all_there(path):
     trace(BUSY, path, "--depth", "3")
     image = read(path)
     adds_up(image)
@@ -142,10 +139,9 @@ def test_a_call_in_which_the_program_said_something_stays():
     assert "quiet" not in found
 
 
-def test_the_time_of_what_stays_is_known_beside_what_is_left_out(tmp_path):
+def test_the_time_of_what_stays_is_known_beside_what_is_left_out(path):
     """Calls that are left out one after the other share a mark, and the first one keeps its own: it is who knows when
     the call before them ended."""
-    path = tmp_path / "trace.seismo"
     code = """
         import time
         def tiny(): pass
@@ -167,8 +163,7 @@ def test_the_time_of_what_stays_is_known_beside_what_is_left_out(tmp_path):
     assert path.stat().st_size < 20_000
 
 
-def test_a_killed_program_leaves_what_was_sure(tmp_path):
-    path = tmp_path / "trace.seismo"
+def test_a_killed_program_leaves_what_was_sure(path):
     code = """
         import os, signal, time
         from seismo import _core
@@ -185,8 +180,7 @@ def test_a_killed_program_leaves_what_was_sure(tmp_path):
     assert "tiny" not in found
 
 
-def test_a_forked_child_leaves_out_as_its_parent_does(tmp_path):
-    path = tmp_path / "trace.seismo"
+def test_a_forked_child_leaves_out_as_its_parent_does(path):
     code = """
         import os
         def tiny(): pass

@@ -44,8 +44,8 @@ def record(path, calls, **settings):
 
 
 @pytest.mark.parametrize("timing", ["sampled", pytest.param("every", marks=pytest.mark.matrix)])
-def test_levels_are_written_beside_the_journal(timing, tmp_path):
-    image = record(tmp_path / "trace.seismo", 20_000, timing=timing)
+def test_levels_are_written_beside_the_journal(timing, path):
+    image = record(path, 20_000, timing=timing)
     (levels,) = levels_of(image).values()
     assert sorted(levels) == [0, 1]
     assert levels[0][-1]["flags"] & 2
@@ -53,15 +53,15 @@ def test_levels_are_written_beside_the_journal(timing, tmp_path):
 
 
 @pytest.fixture(scope="module")
-def path(tmp_path_factory):
+def long(tmp_path_factory):
     """A trace of some length."""
     path = tmp_path_factory.mktemp("trace") / "trace.seismo"
     record(path, 30_000)
     return path
 
 
-def test_a_picture_of_a_recording_shows_all_of_its_calls(path):
-    recording = seismo.open(path)
+def test_a_picture_of_a_recording_shows_all_of_its_calls(long):
+    recording = seismo.open(long)
     journal = recording.calls._journal
     assert journal.build(10**9) == 0
     assert sum(recording.calls.overview(columns=100).runs["calls"]) == recording.calls.sums.steps
@@ -69,9 +69,9 @@ def test_a_picture_of_a_recording_shows_all_of_its_calls(path):
     assert len(drawn) < 2 * 101 * (max(drawn["depth"]) + 1)
 
 
-def test_the_longest_calls_are_noted(path, monkeypatch):
+def test_the_longest_calls_are_noted(long, monkeypatch):
     """A report of a long trace names the longest call of each function, without reading all of it."""
-    calls = seismo.open(path).calls
+    calls = seismo.open(long).calls
     noted = {row.function: row for row in calls.longest}
     found = {row.function: row for row in calls.sums.longest if row.end_ns > row.start_ns}
     assert set(found) <= set(noted)
@@ -89,14 +89,13 @@ def test_the_longest_calls_are_noted(path, monkeypatch):
     monkeypatch.setattr("seismo.report.calls.trace.SOME_BYTES", 0)
     monkeypatch.setattr("seismo.model.trace.calls.Calls.sums", None)
     short = io.StringIO()
-    write_trace(Paper(short, 80), seismo.open(path))
+    write_trace(Paper(short, 80), seismo.open(long))
     assert "Longest calls" in short.getvalue()
     assert "main" in short.getvalue()
 
 
-def test_calls_of_folded_paths_are_summed_up_where_they_were(tmp_path):
+def test_calls_of_folded_paths_are_summed_up_where_they_were(path):
     """Such a call's node hangs elsewhere in the tree: when it has ended, the path is not that of the node's parent."""
-    path = tmp_path / "trace.seismo"
     code = """
         def leaf(): pass
         def inner(n):
@@ -112,13 +111,12 @@ def test_calls_of_folded_paths_are_summed_up_where_they_were(tmp_path):
     assert sums(image.data) == recorded(image.nodes)
 
 
-def test_short_recordings_have_no_levels(tmp_path):
-    image = record(tmp_path / "trace.seismo", 100)
+def test_short_recordings_have_no_levels(path):
+    image = record(path, 100)
     assert payloads(image.data, b"LEVL") == []
 
 
-def test_threads_have_levels_of_their_own(tmp_path):
-    path = tmp_path / "trace.seismo"
+def test_threads_have_levels_of_their_own(path):
     code = f"""
         import threading
         {textwrap.indent(PROGRAM, " " * 8).strip()}
@@ -131,9 +129,8 @@ def test_threads_have_levels_of_their_own(tmp_path):
     assert len(levels_of(image)) >= 3
 
 
-def test_killed_programs_leave_levels_as_far_as_they_got(tmp_path):
+def test_killed_programs_leave_levels_as_far_as_they_got(path):
     """What is whole is read, the rest comes from the journal: the picture has all calls that the file has."""
-    path = tmp_path / "trace.seismo"
     code = f"""
         import os, signal, time
         {textwrap.indent(PROGRAM, " " * 8).strip()}

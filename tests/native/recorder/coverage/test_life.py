@@ -1,5 +1,6 @@
 """From the start of a recording of coverage to its end, however that comes: flush, kill, fork, threads, other tools."""
 
+import gc
 import os
 import signal
 import sys
@@ -9,12 +10,10 @@ import zlib
 import pytest
 from children import ended
 from covered import Covered, compiled, cover, covering, popen, run
-from lab import taken_ids
+from lab import needs_monitoring, taken_ids
 from recorded import Image, filter_of, image
 
 from seismo import _core
-
-monitoring = pytest.mark.skipif(sys.version_info < (3, 12), reason="sys.monitoring came with Python 3.12")
 
 WORK = """
 def work(n):
@@ -53,16 +52,14 @@ def test_a_killed_process_has_written_what_it_had_seen(tmp_path):
     program = program_file(tmp_path)
     child = popen(
         """
-        sys.path.insert(0, sys.argv[1])
-        _core.start(recorder="coverage", fd=file(sys.argv[2]), flush_ms=1, counts=True, branch=True)
+        _core.start(recorder="coverage", fd=file("out"), flush_ms=1, counts=True, branch=True)
         import program
         program.work(10)
         print("done", flush=True)
         for line in sys.stdin:
             program.work(10)
         """,
-        str(tmp_path),
-        str(tmp_path / "out"),
+        cwd=tmp_path,
     )
     with child:
         assert child.stdout.readline() == "done\n"
@@ -82,8 +79,7 @@ def test_a_killed_process_has_written_what_it_had_seen(tmp_path):
     assert Covered((tmp_path / "out").read_bytes(), str(program)).steps_from(4).keys() == {(4, 5), (4, 6)}
 
 
-def test_flush_by_hand(tmp_path):
-    path = tmp_path / "out"
+def test_flush_by_hand(path):
     code = compiled(WORK + "work(2)\n")
     with path.open("wb") as file, covering(fd=file.fileno(), flush_ms=0):
         exec(code, {})
@@ -136,9 +132,7 @@ def test_where_and_hide(tmp_path):
 FORK = """
 import warnings
 warnings.simplefilter("error")
-folder, how, kind = sys.argv[1:4]
-os.chdir(folder)
-sys.path.insert(0, folder)
+how, kind = sys.argv[1:]
 _core.start(recorder="coverage", fd=file("parent"), flush_ms=1, counts=kind == "counts", branch=True)
 import program
 program.work(3)
@@ -168,7 +162,7 @@ _core.stop(recorder="coverage")
 def test_fork(tmp_path, how, kind):
     """A child writes nothing before it has said how it goes on; then it begins anew, in the context it was in."""
     program = program_file(tmp_path, WORK + "def child_only():\n    return 1\ndef after():\n    return 2\n")
-    run(FORK, str(tmp_path), how, kind)
+    run(FORK, how, kind, cwd=tmp_path)
     parent = Covered((tmp_path / "parent").read_bytes(), str(program))
     assert parent.by_function().keys() == {"<module>", "work", "after"}
     assert parent.contexts() == {"before": {3, 4, 5, 6, 10}}
@@ -185,7 +179,7 @@ def test_fork(tmp_path, how, kind):
 
 
 @pytest.mark.parametrize("recorder", ["coverage", "calltree"])
-def test_a_process_that_forks_all_the_time_is_written(tmp_path, recorder):
+def test_a_process_that_forks_all_the_time_is_written(path, recorder):
     """Its forks are closer together than the writes, and each stops the worker."""
     run(
         """
@@ -200,7 +194,7 @@ def test_a_process_that_forks_all_the_time_is_written(tmp_path, recorder):
             os.wait()
         _core.stop(recorder=recorder)
         """,
-        str(tmp_path / "out"),
+        str(path),
         recorder,
     )
 
@@ -208,7 +202,7 @@ def test_a_process_that_forks_all_the_time_is_written(tmp_path, recorder):
 # ---- beside other tools ----
 
 
-@monitoring
+@needs_monitoring
 def test_a_tool_id_of_its_own_and_nothing_left_behind():
     before = [sys.monitoring.get_tool(i) for i in range(6)]
     sys.monitoring.use_tool_id(5, "somebody")
@@ -230,14 +224,14 @@ def test_a_tool_id_of_its_own_and_nothing_left_behind():
     assert [sys.monitoring.get_tool(i) for i in range(6)] == before
 
 
-@monitoring
+@needs_monitoring
 def test_all_ids_taken():
     with taken_ids(), pytest.raises(RuntimeError, match="taken"):
         _core.start(recorder="coverage")
     assert cover(WORK).lines
 
 
-@monitoring
+@needs_monitoring
 def test_the_hook_is_stolen():
     """Who takes the tool id by force keeps it, and the recording says that something may be missing."""
     _core.start(recorder="coverage")
@@ -307,19 +301,16 @@ def test_the_interpreter_exits_without_a_stop(tmp_path):
     program = program_file(tmp_path, WORK + "import atexit\natexit.register(work, 3)\n")
     run(
         """
-        sys.path.insert(0, sys.argv[1])
-        _core.start(recorder="coverage", fd=file(sys.argv[2]), flush_ms=1)
+        _core.start(recorder="coverage", fd=file("out"), flush_ms=1)
         import program, threading
         class Late:
             def __del__(self):
                 program.work(3)
         late = Late()
         threading.Thread(target=program.work, args=(10**9,), daemon=True).start()
-        import os
-        while os.path.getsize(sys.argv[2]) == 0: pass
+        while os.path.getsize("out") == 0: pass
         """,
-        str(tmp_path),
-        str(tmp_path / "out"),
+        cwd=tmp_path,
     )
     assert Image((tmp_path / "out").read_bytes()).problems == []
     assert program.exists()
@@ -327,8 +318,6 @@ def test_the_interpreter_exits_without_a_stop(tmp_path):
 
 def test_code_objects_die(tmp_path):
     """Their records go with them, while they are recorded and afterwards."""
-    import gc
-
     text = "def f_{0}(x):\n    if x:\n        return {0}\n    return lambda: {0}\nf_{0}({1})\n"
     with covering(branch=True):
         codes = _core.status("coverage")["codes"]

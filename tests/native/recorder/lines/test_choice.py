@@ -3,8 +3,8 @@
 import sys
 
 import pytest
-from recorded import filter_of, image
-from timing import Lines, start, tick
+from recorded import filter_of
+from timing import recorded, start, tick
 
 import seismo
 from seismo import _core
@@ -31,16 +31,17 @@ def numbers():
     yield 2
 
 
-def narrowed(only):
-    start(where=filter_of(only_expression(only)))
+def both():
+    wanted()
+    helper()
+
+
+def narrowed(program, *only):
+    return recorded(program, where=filter_of(only_expression(only)))
 
 
 def test_time_of_what_is_left_out_is_the_calling_lines():
-    narrowed(["wanted"])
-    wanted()
-    helper()
-    _core.stop()
-    lines = Lines(image())
+    lines = narrowed(both, "wanted")
     assert lines.own("wanted") == {1: 1, 2: 3, 3: 50, 4: 20}
     assert lines.of("wanted", "inner_ns") == {}
     assert lines.own("<elsewhere>") == {0: 3}
@@ -62,10 +63,7 @@ def test_time_of_what_is_left_out_is_the_calling_lines():
     ],
 )
 def test_only(only, names):
-    narrowed([only])
-    wanted()
-    _core.stop()
-    assert {name for name, _ in Lines(image()).rows} - {"<elsewhere>", "narrowed", "test_only"} == names
+    assert {name for name, _ in narrowed(wanted, only).rows} - {"<elsewhere>", "narrowed"} == names
 
 
 def test_what_only_cannot_be():
@@ -76,18 +74,14 @@ def test_what_only_cannot_be():
 
 
 def test_both_only_and_where():
-    text = only_expression([M], 'not function("helper")')
-    assert text is not None
-    start(where=filter_of(text))
-    wanted()
-    _core.stop()
-    assert {name for name, _ in Lines(image()).rows} >= {"wanted", "numbers"}
-    assert not Lines(image()).of("helper")
+    lines = recorded(wanted, where=filter_of(only_expression([M], 'not function("helper")')))
+    assert {name for name, _ in lines.rows} >= {"wanted", "numbers"}
+    assert not lines.of("helper")
 
 
 @pytest.mark.skipif(not hasattr(sys, "monitoring"), reason="3.11 has no events of single code objects")
 def test_events_are_asked_for_where_they_are_wanted_and_given_back():
-    narrowed(["wanted"])
+    start(where=filter_of(only_expression(["wanted"])))
     tool = _core.status()["tool_id"]
     wanted()
     local = sys.monitoring.get_local_events

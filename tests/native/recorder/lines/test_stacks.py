@@ -43,11 +43,7 @@ def test_greenlets():
         while not second[0].dead:
             second[0].switch()
 
-    start()
-    program()
-    _core.stop()
-    assert _core.check()
-    lines = Lines(image())
+    lines = recorded(program)
     assert lines.of("one") == {1: 4, 2: 3, 3: 3}
     assert lines.of("two") == {1: 4, 2: 3, 3: 3}
     assert lines.of("step") == {1: 6, 2: 6}
@@ -170,11 +166,10 @@ def test_frames_are_where_we_look_for_them():
     def wanted_inner():
         tick(10)
 
-    start(where=filter_of('qualname("*wanted*")'))
-    for _ in range(3):
-        wanted_outer()
-    _core.stop()
-    lines = Lines(image())
-    assert lines.image.losses == {}
+    def program():
+        for _ in range(3):
+            wanted_outer()
+
+    lines = recorded(program, where=filter_of('qualname("*wanted*")'))
     assert lines.of("wanted_outer", "inner_ns") == {1: 30}
     assert lines.own("wanted_inner") == {1: 30}

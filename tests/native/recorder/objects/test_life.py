@@ -6,10 +6,12 @@ import gc
 import tracemalloc
 
 import pytest
-from births import WHY_NOT, Births, Thing, load, needs_tracer, recorded, run, start
+from births import Births, Thing, load, needs_tracer, recorded, run, start
 from threads import in_threads
 
 from seismo import _core
+
+pytestmark = needs_tracer
 
 
 def make(count):
@@ -23,21 +25,6 @@ def sites_of_things():
 # ---- start and stop ----
 
 
-@pytest.mark.skipif(WHY_NOT is None, reason="references can be traced here")
-def test_refused_where_the_hook_cannot_be_trusted():
-    for options in ({}, {"paths": True}, {"objects": "types"}):
-        with pytest.raises(RuntimeError) as refused:
-            start(**options)
-        assert str(refused.value) == WHY_NOT
-    assert "3.13.3" in str(WHY_NOT)
-    assert not _core.status()["running"]
-    _core.objects_quiet(True)
-    _core.objects_quiet(False)
-    assert _core.objects_alive() == {}
-    assert _core.objects_addresses((0,)) == {}
-
-
-@needs_tracer
 @pytest.mark.parametrize("options", [{}, {"paths": True}, {"objects": "types"}])
 def test_one_recording_after_another(options):
     kept = []
@@ -52,7 +39,6 @@ def test_one_recording_after_another(options):
     assert births.type("Thing", "born", "died", "before") == (0, 0, 8)
 
 
-@needs_tracer
 def test_after_a_profile_and_before_one():
     for _ in range(2):
         with recorded(paths=True):
@@ -67,7 +53,6 @@ def test_after_a_profile_and_before_one():
         assert births.tables["nodes"] == []
 
 
-@needs_tracer
 def test_call_paths_tell_who_called():
     def left():
         return make(2)
@@ -88,7 +73,6 @@ def test_call_paths_tell_who_called():
     assert len(kept) == 5
 
 
-@needs_tracer
 def test_call_paths_make_no_objects():
     """The tracer hears what the interpreter makes to tell of calls; that is not the program's."""
     names = {"Thing": Thing}
@@ -105,7 +89,6 @@ def test_call_paths_make_no_objects():
     assert counts[0] == counts[1] == counts[2]
 
 
-@needs_tracer
 def test_stop_from_another_thread():
     start()
     kept = make(3)
@@ -121,7 +104,6 @@ def test_stop_from_another_thread():
 # ---- quiet ----
 
 
-@needs_tracer
 @pytest.mark.parametrize("objects", ["lines", "types"])
 def test_nothing_is_recorded_while_quiet(objects):
     start(objects=objects)
@@ -145,7 +127,6 @@ def test_nothing_is_recorded_while_quiet(objects):
     assert len(kept) == 5
 
 
-@needs_tracer
 def test_what_dies_while_quiet_has_died():
     with recorded() as births:
         kept = make(4)
@@ -156,7 +137,6 @@ def test_what_dies_while_quiet_has_died():
     assert births.type("Thing", "born", "died", "live") == (4, 3, 1)
 
 
-@needs_tracer
 def test_quietly_called_functions_are_not_seen():
     with recorded() as births:
         _core.quietly(make, 5)
@@ -167,7 +147,6 @@ def test_quietly_called_functions_are_not_seen():
 # ---- questions ----
 
 
-@needs_tracer
 def test_marks_and_what_is_alive_since():
     start()
     kept = make(3)
@@ -201,7 +180,6 @@ def test_marks_and_what_is_alive_since():
         _core.objects_mark(3)
 
 
-@needs_tracer
 def test_questions_leave_no_trace():
     start()
     kept = make(3)
@@ -216,7 +194,6 @@ def test_questions_leave_no_trace():
     assert len(kept) == 3
 
 
-@needs_tracer
 def test_holders_are_rows():
     with recorded() as births:
         kept = make(1)
@@ -237,7 +214,6 @@ def test_holders_are_rows():
 # ---- other tracers ----
 
 
-@needs_tracer
 @pytest.mark.parametrize("options", [{}, {"paths": True}])
 def test_tracemalloc_was_there_first(options):
     tracemalloc.start()
@@ -268,7 +244,6 @@ def tracemalloc_midway():
     return births, status, gone & {id(thing) for thing in kept}
 
 
-@needs_tracer
 def test_tracemalloc_starts_midway():
     """It takes the slot without a word: what is missing is said, and who died meanwhile is found out."""
     for _ in range(20):
@@ -289,7 +264,6 @@ def test_tracemalloc_starts_midway():
 # ---- processes ----
 
 
-@needs_tracer
 def test_a_forked_child_counts_anew():
     out = run("""
 kept = [Thing() for _ in range(10)]
@@ -308,7 +282,6 @@ print(_core.check(), row["born"], row["died"], row["live"], row["before"])
     assert out.splitlines() == ["True 3 0 3 12", "True 5 0 5 0"]
 
 
-@needs_tracer
 def test_a_forked_child_that_records_no_more():
     out = run("""
 start(span=calls_of("f"))
@@ -327,7 +300,6 @@ print(image().problems)
     assert out.splitlines() == ["False", "[]"]
 
 
-@needs_tracer
 def test_forks_in_the_middle_of_a_collection_and_in_threads():
     """Children of all kinds that just go on, and end: with the recorder's own memory in whatever state."""
     out = run("""
@@ -356,7 +328,6 @@ print(_core.check(), image().problems)
     assert out == "True []\n"
 
 
-@needs_tracer
 @pytest.mark.parametrize("options", ["", "paths=True", "objects='types'", "span=calls_of('*')"])
 def test_the_interpreter_ends_while_it_records(options):
     out = run(f"""
@@ -378,9 +349,7 @@ print("done")
     assert out == "done\n"
 
 
-@needs_tracer
-def test_stop_in_atexit_and_in_a_finalizer(tmp_path):
-    path = tmp_path / "r.seismo"
+def test_stop_in_atexit_and_in_a_finalizer(path):
     run("""
 import atexit
 fd = os.open(sys.argv[1], os.O_CREAT | os.O_RDWR)
@@ -398,7 +367,6 @@ def last():
     assert births.type("Thing", "born", "died") == (10, 10)
 
 
-@needs_tracer
 def test_a_session_of_os_fork_and_memory_that_grows():
     """A live table that has been grown many times over is the child's, too, and both go their own ways."""
     out = run("""

@@ -170,7 +170,6 @@ def test_a_foreign_tracer_that_still_calls_it_after_its_end(foreign):
 
 def test_threads_and_tools_that_come_and_go():
     stop = threading.Event()
-
     counts = []
 
     def work():

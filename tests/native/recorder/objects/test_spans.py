@@ -7,22 +7,12 @@ import threading
 from functools import partial
 
 import pytest
-from births import Births, Other, Thing, calls_of, needs_tracer, recorded, run, start
+from births import Births, Other, Thing, calls_of, kept, load, needs_tracer, recorded, run, start
 from threads import in_threads
 
 from seismo import _core
 
 pytestmark = needs_tracer
-
-
-kept = []
-
-
-@pytest.fixture(autouse=True)
-def _nothing_kept():
-    kept.clear()
-    yield
-    kept.clear()
 
 
 def handle(keep=1, drop=0):
@@ -331,16 +321,13 @@ def test_many_spans_share_rows():
     assert births.losses["spans-folded"] == 10_000
 
 
-def test_a_file_that_is_flushed_while_rows_are_put_together(tmp_path):
-    path = tmp_path / "r.seismo"
-    with path.open("wb") as file:
-        start(span=calls_of("handle"), fd=file.fileno())
-        for number in range(5000):
-            handle(number % 500 == 0)
-            if number in (100, 4090, 4099, 4800):
-                _core.flush()
-        _core.stop()
-    births = Births(path.read_bytes())
+def test_a_file_that_is_flushed_while_rows_are_put_together(handled):
+    for number in range(5000):
+        handle(number % 500 == 0)
+        if number in (100, 4090, 4099, 4800):
+            _core.flush()
+    _core.stop()
+    births = load(handled)
     assert births.problems == []
     spans = births.spans()
     assert [(row["first"], row["calls"]) for row in spans] == [(first, 2) for first in range(0, 5000, 2)]

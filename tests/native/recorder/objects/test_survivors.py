@@ -9,24 +9,13 @@ import time
 
 import children
 import pytest
-from births import Births, Other, Thing, calls_of, load, needs_tracer, run, start
+from births import Births, Other, Thing, kept, load, needs_tracer, run, start
 
 from seismo import _core
 from seismo.model import read
 from seismo.model.objects import leaks
 
 pytestmark = needs_tracer
-
-
-kept = []
-
-
-@pytest.fixture(autouse=True)
-def _nothing_kept():
-    kept.clear()
-    yield
-    _core.stop()
-    kept.clear()
 
 
 def handle(things=1, others=0):
@@ -47,71 +36,60 @@ def truth():
     return told(Births(_core.snapshot()))
 
 
-def test_each_flush_tells(tmp_path):
+def test_each_flush_tells(handled):
     """Rows of pairs that are no more are used again or taken back, also while rows of calls are put together."""
-    path = tmp_path / "r.seismo"
     rng = random.Random(11)
-    shrunk = 0
-    with path.open("wb") as file:
-        start(span=calls_of("handle"), fd=file.fileno())
-        rows = 0
-        for calls in (1, 3, 40, 0, 200, 3000, 2000, 10, 6000, 0, 5, 1):
-            for _ in range(calls):
-                handle(rng.random() < 0.1, rng.random() < 0.05)
-            del kept[: rng.randint(0, len(kept))]
-            _core.flush()
-            births = load(path)
-            assert [problem for problem in births.problems if "end" not in problem] == []
-            assert told(births) == truth()
-            assert all(row["count"] for row in births.tables["object_survivors"])
-            shrunk += len(births.tables["object_survivors"]) < rows
-            rows = len(births.tables["object_survivors"])
-        _core.stop()
-    assert load(path).problems == []
-    assert told(load(path)) == truth()
+    rows, shrunk = 0, 0
+    for calls in (1, 3, 40, 0, 200, 3000, 2000, 10, 6000, 0, 5, 1):
+        for _ in range(calls):
+            handle(rng.random() < 0.1, rng.random() < 0.05)
+        del kept[: rng.randint(0, len(kept))]
+        _core.flush()
+        births = load(handled)
+        assert [problem for problem in births.problems if "end" not in problem] == []
+        assert told(births) == truth()
+        assert all(row["count"] for row in births.tables["object_survivors"])
+        shrunk += len(births.tables["object_survivors"]) < rows
+        rows = len(births.tables["object_survivors"])
+    _core.stop()
+    assert load(handled).problems == []
+    assert told(load(handled)) == truth()
     assert shrunk > 1
 
 
-def test_a_snapshot_between_flushes_changes_nothing(tmp_path):
-    path = tmp_path / "r.seismo"
-    with path.open("wb") as file:
-        start(span=calls_of("handle"), fd=file.fileno())
-        handle(3)
-        _core.flush()
-        before = told(load(path))
-        del kept[1:]
-        assert truth()[0] == {(0, "Thing"): 1}
-        assert told(load(path)) == before
-        _core.flush()
-        assert told(load(path)) == truth()
+def test_a_snapshot_between_flushes_changes_nothing(handled):
+    handle(3)
+    _core.flush()
+    before = told(load(handled))
+    del kept[1:]
+    assert truth()[0] == {(0, "Thing"): 1}
+    assert told(load(handled)) == before
+    _core.flush()
+    assert told(load(handled)) == truth()
 
 
-def test_very_many_objects_are_counted_less_often(tmp_path):
+def test_very_many_objects_are_counted_less_often(handled):
     """Then what the file has is of an earlier flush as a whole, and it says so until it is counted again."""
-    path = tmp_path / "r.seismo"
-    with path.open("wb") as file:
-        start(span=calls_of("handle"), fd=file.fileno())
-        handle(2)
-        kept.extend(map(float, range(1_050_000)))
-        _core.flush()
-        first = told(load(path))
-        handle(5)
-        del kept[0]
-        _core.flush()
-        second = load(path)
-        assert first[0] == {(0, "Thing"): 2}
-        if "survivors-old" in second.losses:  # unless this machine stood still in between
-            assert second.losses["survivors-old"] > 0
-            assert told(second) == (first[0], [2, 0], first[2])
-        else:
-            assert second.survivors("Thing") == {(0, "Thing"): 1, (1, "Thing"): 5}
-        _core.stop()
-    assert "survivors-old" not in load(path).losses
-    assert load(path).survivors("Thing") == {(0, "Thing"): 1, (1, "Thing"): 5}
+    handle(2)
+    kept.extend(map(float, range(1_050_000)))
+    _core.flush()
+    first = told(load(handled))
+    handle(5)
+    del kept[0]
+    _core.flush()
+    second = load(handled)
+    assert first[0] == {(0, "Thing"): 2}
+    if "survivors-old" in second.losses:  # unless this machine stood still in between
+        assert second.losses["survivors-old"] > 0
+        assert told(second) == (first[0], [2, 0], first[2])
+    else:
+        assert second.survivors("Thing") == {(0, "Thing"): 1, (1, "Thing"): 5}
+    _core.stop()
+    assert "survivors-old" not in load(handled).losses
+    assert load(handled).survivors("Thing") == {(0, "Thing"): 1, (1, "Thing"): 5}
 
 
-def test_a_process_that_is_killed(tmp_path):
-    path = tmp_path / "r.seismo"
+def test_a_process_that_is_killed(path):
     run("""
 fd = os.open(sys.argv[1], os.O_CREAT | os.O_RDWR | os.O_CLOEXEC)
 kept = []
