@@ -31,8 +31,8 @@ from seismo.errors import RecordingError
 from seismo.model import Recording, diff_objects, merge, read
 from seismo.model.objects.groups import by_line, by_path, by_type, by_type_and_line, totals
 from seismo.model.objects.leaks import leaks, spans
+from seismo.model.read_sum import sum_in
 from seismo.model.save import write_tables
-from seismo.model.tree_sum import sum_in
 
 INTERESTING = [0, 1, 0x7F, 0x80, 0xFF, 0x100, 2**31 - 1, 2**31, 2**32 - 1, 2**53, 2**63 - 1, 2**63, 2**64 - 1]
 

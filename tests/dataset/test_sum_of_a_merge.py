@@ -8,7 +8,7 @@ import pytest
 import random_recordings
 
 from seismo.model import Builder, merge_files, read, streaming_merge, tree_sum
-from seismo.model.tree_sum import read_sum
+from seismo.model.read_sum import read_sum
 
 
 @pytest.fixture
@@ -42,7 +42,7 @@ def sampled(path):
 )
 def test_the_report_is_that_of_all_nodes(seismo, merged, monkeypatch, options):
     mine = seismo("report", merged, *options)
-    monkeypatch.setattr(tree_sum, "read_sum", lambda path: None)
+    monkeypatch.setattr("seismo.model.read_sum.read_sum", lambda path: None)
     theirs = seismo("report", merged, *options)
     assert mine[1].replace("idle: threads waited", "idle: 1 thread waited") == theirs[1]
     assert mine[0] == theirs[0] == 0
@@ -55,14 +55,14 @@ def test_so_is_the_data(seismo, merged, monkeypatch, form):
     for _ in range(2):
         status, text, _ = seismo("report", merged, "--format", form)
         found.append((status, re.sub(r'"(own|total)_ns":\d+', "", text)))  # sums of rounded times, in ns
-        monkeypatch.setattr(tree_sum, "read_sum", lambda path: None)
+        monkeypatch.setattr("seismo.model.read_sum.read_sum", lambda path: None)
     assert found[0] == found[1]
 
 
 def test_a_diff_is_that_of_all_nodes(seismo, merged, tmp_path, monkeypatch):
     merge_files(sorted(tmp_path.glob("1*.seismo")), tmp_path / "some.seismo")
     mine = seismo("diff", merged, "some.seismo")
-    monkeypatch.setattr(tree_sum, "read_sum", lambda path: None)
+    monkeypatch.setattr("seismo.model.read_sum.read_sum", lambda path: None)
     assert mine == seismo("diff", merged, "some.seismo")
     assert "Changed" in mine[1]
 

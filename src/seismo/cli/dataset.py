@@ -112,19 +112,15 @@ def merge_dataset(files: Sequence[str], output: str, engine: str, form: str | No
         if form:
             compact(dataset, output, engine)
         elif engine == "duckdb":
-            _save_sum(dataset, output)
+            dataset.read().save(output)
         else:
             import tempfile
 
             with tempfile.TemporaryDirectory(dir=os.path.dirname(output) or None) as folder:
                 compact(dataset, folder, engine)
                 with Dataset(folder) as whole:
-                    _save_sum(whole, output)
+                    whole.read().save(output)
         say_problems(dataset)
-
-
-def _save_sum(dataset: Dataset, output: str) -> None:
-    dataset.read().save(output)
 
 
 def diff_sides(args: Namespace) -> tuple[list[str], list[str], dict[str, Recording]]:

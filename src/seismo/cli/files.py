@@ -89,8 +89,8 @@ def open_recording(
     its sum only, which is faster. Raise SeismoError if it cannot be read.
     """
     from seismo import model
+    from seismo.model.read_sum import read_sum
     from seismo.model.recording import begins
-    from seismo.model.tree_sum import read_sum
 
     if path == "-":
         return model.read(sys.stdin.buffer.read())

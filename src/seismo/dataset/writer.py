@@ -275,11 +275,11 @@ class _Tables(ExitStack):
         pc = library("pyarrow.compute")
         nodes, functions, times = part._raw["nodes"], part.functions, part._estimated
         of, count = nodes["function"], len(functions)
-        known = (times["own_sq"], times["shared_ns"], nodes["wait_sq"])
-        errors = _errors(*(sum_by(one, of, count) for one in known))
+        known = times["own_sq"], times["shared_ns"], nodes["wait_sq"]
         columns = {name: arrow_column(functions.numbers(name), "q") for name in SUMS}
         columns |= {name: pc.round(arrow_column(functions.numbers(name), "d")) for name in ("own_ns", "total_ns")}
-        columns |= {"function": hashes, "flags": arrow_column(functions.numbers("lower_bound"), "q"), **errors}
+        columns |= {"function": hashes, "flags": arrow_column(functions.numbers("lower_bound"), "q")}
+        columns |= _errors(*(sum_by(one, of, count) for one in known))
         used = arrow_column(sorted(set(of.tolist())), "q")
         chosen = {name: pc.take(column, used) for name, column in columns.items()}
         self._write("calls_by_function", {**common, **chosen})

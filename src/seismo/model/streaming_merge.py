@@ -39,11 +39,12 @@ from seismo.model.columns import (
 )
 from seismo.model.lines.merge import OF_FUNCTIONS, PackedContexts
 from seismo.model.objects.merge import KINDS as OF_OBJECTS
+from seismo.model.read_sum import CHUNK
 from seismo.model.recording import Recording, read
 from seismo.model.save import TableWriter, write_file
 from seismo.model.table import Strings
 from seismo.model.trace.copy_to_file import copied
-from seismo.model.tree_sum import CHUNK, TreeSum
+from seismo.model.tree_sum import TreeSum
 
 if TYPE_CHECKING:
     import array
@@ -183,9 +184,8 @@ class _Plan:
         for part in progress.over("writing timelines", self._traces, len(self._traces)):
             for kind, payload in copied(self._openers[part](), self._threads[part]):
                 writer.chunk(kind, payload)
-        of_file = summed.total() if summed is not None else None
-        if of_file is not None:
-            writer.chunk(CHUNK.decode(), of_file.to_bytes())
+        if summed is not None and (whole := summed.total()) is not None:
+            writer.chunk(CHUNK.decode(), whole.to_bytes())
         return writer.finish()
 
     def _is_large(self) -> bool:

@@ -1,33 +1,24 @@
 """Sums of recordings: one tree with the distinct paths of all threads of many processes.
 
-A merge of large recordings (streaming_merge.py) has its sum in its file as well, as a recording of its own in a chunk.
-A report of the merge reads only that.
+The file of a large merge (streaming_merge.py) has its sum as well, and a report reads only that (read_sum.py).
 """
 
 from __future__ import annotations
 
 import array
-import os
-import zlib
 from typing import TYPE_CHECKING, Any
 
-from seismo.errors import RecordingError
 from seismo.model.columns import SCHEMA, empty, ints, translated, zeros
 from seismo.model.combine import summed_nodes
-from seismo.model.recording import MAGIC, Recording, read
+from seismo.model.recording import Recording
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import BinaryIO
-
     from seismo.model.columns import Columns, Tables
     from seismo.model.table import Strings
 
-CHUNK = b"SUMS"
 SUMMED = {"summed": True}  # metadata of sums: see Recording.threads_are_summed
 MOST_ROWS = 1 << 18  # nodes in memory before they are added up
 MOST_PATHS = 1 << 19  # distinct ones; a sum of more would take a gigabyte
-_CHUNK_HEADER = 12  # bytes: length, kind, checksum
 
 
 def without_costs(tables: Tables) -> Tables:
@@ -99,43 +90,3 @@ def _with_row(table: Columns, **values: int) -> Columns:
         name: memoryview(array.array(column.format, [*column.tolist(), values.get(name, 0)]))
         for name, column in table.items()
     }
-
-
-def read_sum(path: str | os.PathLike[str]) -> Recording | None:
-    """Return the sum that the file of a merge has, or None if it has none or its end is damaged or missing."""
-    try:
-        with open(path, "rb") as file:
-            return sum_in(file)
-    except (OSError, ValueError, OverflowError, RecordingError):  # a file that is damaged has any numbers
-        return None
-
-
-def sum_in(file: BinaryIO) -> Recording:
-    """Return the sum that an open file has. Raise ValueError, OSError, OverflowError or RecordingError otherwise."""
-    if file.read(12) != MAGIC + b"\2\0\0\0":  # version 2, no flag: all writes succeeded
-        raise ValueError("not the file of a whole recording")
-    size = file.seek(-8, os.SEEK_END) + 8
-    end = int.from_bytes(file.read(8), "little")
-    numbers = list(_uvarints(_payload(file, size, end, b"END ")[:-8]))
-    place = numbers[1::2].index(int.from_bytes(CHUNK, "little"))
-    return read(_payload(file, size, sum(numbers[2::2][: place + 1]), CHUNK))
-
-
-def _payload(file: BinaryIO, size: int, offset: int, kind: bytes) -> bytes:
-    """Return the contents of a chunk. Raise ValueError if there is no such chunk."""
-    file.seek(offset)
-    header = file.read(_CHUNK_HEADER)
-    payload = file.read(min(int.from_bytes(header[:4], "little"), size)) if header[4:8] == kind else b""
-    if header[8:] != zlib.crc32(kind + payload).to_bytes(4, "little"):
-        raise ValueError("there is no such chunk")
-    return payload
-
-
-def _uvarints(data: bytes) -> Iterator[int]:
-    value = shift = 0
-    for byte in data:
-        value |= (byte & 0x7F) << shift
-        shift += 7
-        if byte < 0x80:
-            yield value
-            value = shift = 0
